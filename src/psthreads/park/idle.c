@@ -82,12 +82,13 @@ void idle_search_end(struct vp *vp)
         if (look_everywhere(vp))
             idle_wake_one(vp);
     } else {
-        watchdog_arm(); /* no vp is idle any more, so the watchdog looks after work that is left */
+        watchdog_arm(); /* no vp searches or is parked any more, so the watchdog looks after work that is left */
     }
 }
 
-/* Starts the kernel thread of worker vp, whose bit the caller has taken. False: the system refuses, or the library
- * stops. Then the worker never counts as parked again, so no thread tries to start it once more. */
+/* Starts the kernel thread of worker vp, whose bit the caller has taken. False: the system refuses the kernel thread,
+ * or the library stops. Then the worker counts neither as searching nor as parked, so no thread tries to start it
+ * again. */
 static bool start_worker(struct vp *vp)
 {
     if (!ps_load_seq(&ps_rt.stopping)) {
@@ -113,8 +114,8 @@ void idle_start_wanted(void)
             idle_notify(NULL);
 }
 
-/* Starts the kernel thread of worker vp, whose bit the caller has taken, or makes the watchdog start it. False: it was
- * refused. */
+/* As start_worker; if the caller may not start kernel threads (watchdog_starts_for), makes the watchdog call
+ * start_worker, and returns true. */
 static bool start_taken(struct vp *vp)
 {
     if (PS_LIKELY(!watchdog_starts_for(ps_vp())) || ps_load_seq(&ps_rt.stopping))
@@ -124,8 +125,8 @@ static bool start_taken(struct vp *vp)
     return true;
 }
 
-/* Counts vp, whose bit the caller has taken, as searching, and wakes it. Starts its kernel thread if it has none.
- * False: the system refuses a kernel thread. */
+/* Counts vp, whose bit the caller has taken, as searching, and wakes it. If vp is a worker that has no kernel thread
+ * yet, starts it. False: the start has failed, as in start_worker. */
 static bool wake_taken(struct vp *vp)
 {
     ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
@@ -153,7 +154,7 @@ void idle_wake_one(struct vp *near)
                 return;
         }
     }
-    if (!idle_any()) /* all vps that were counted as parked were refused a kernel thread */
+    if (!idle_any()) /* those that counted as parked were refused a kernel thread, or were woken and found work */
         watchdog_arm();
 }
 
@@ -183,8 +184,8 @@ bool idle_all_parked(unsigned *carried)
 
 bool idle_wake_this(struct vp *vp) { return bit_take(vp_run(vp)->id) && wake_taken(vp); }
 
-/* Sleeps until a waker has set wake_word. Looks for a deadlock before, and again as often as before_sleep asks for
- * it. */
+/* Sleeps until a waker has set wake_word. Before vp sleeps, and again whenever the time that before_sleep has returned
+ * is over, before_sleep looks for a deadlock (deadlock.h). */
 static void sleep_until_woken(struct vp *vp)
 {
     int64_t timeout_ns = ps_upcalls.before_sleep(vp, 0);
@@ -196,8 +197,8 @@ static void sleep_until_woken(struct vp *vp)
     ps_wake_spread_woken(vp);
 }
 
-/* Makes the steps [P] and [L] of idle.h. True: vp has seen work, and searches again. False: vp has to sleep on
- * wake_word. */
+/* Makes the steps [P] and [L] of idle.h. True: vp has seen work, and counts as searching again. False: vp has to sleep
+ * on wake_word. */
 static bool park_unless_found(struct vp *vp)
 {
     uth_cache_trim(&vp_run(vp)->stacks, 2);

@@ -16,11 +16,14 @@
 
 /* What one place in the program needs. Guarded by `lock`. */
 struct need {
-    /* Identifies the place in the program; NULL: the slot is free; also read without the lock. */
+    /* The address that identifies the place in the program; NULL: the slot is free. needs_at_fork also reads it without
+     * the lock. */
     _Atomic(const void *) place;
-    /* How many spares a region of this place in the program begins with. */
+    /* How many spares a region of this place in the program begins with. A region of n members begins with n - 1 at
+     * most. */
     unsigned spares;
-    /* At try_at_ns a region begins with half of `spares`. while_ns: the time between two such tries. */
+    /* The first region that is opened after try_at_ns begins with half of `spares`. while_ns: the time from the join of
+     * such a region to the next try_at_ns. */
     uint64_t while_ns, try_at_ns;
 };
 
@@ -69,8 +72,8 @@ void needs_note(struct ps_team *team, struct vp *vp)
     ps_store_relaxed(&team->at_end.helped, true);
 }
 
-/* Gives the slot to `place`, whose regions needed no spares before; another place that had the slot loses it. The lock
- * is held. */
+/* Gives the slot to `place`, which has none. If another place has the slot, that place loses it. The caller holds the
+ * lock. */
 static void begin_need(struct need *need, const void *place, unsigned spares)
 {
     need->spares = spares;

@@ -6,9 +6,9 @@
  * next region of the place begins with as many: the fork calls spares that stand by (standby.h), each with a grant to
  * take ready work.
  *
- * The number is given up slowly. From time to time a region begins with half of it. If the watchdog has to help in that
- * region, the old number comes back, and the time to the next such try doubles. Else the half stays, and in the end the
- * number is 0.
+ * The number is given up slowly. From time to time a region begins with half of it. If more spares than that half run
+ * members in this region, the number stays as it was (or grows), and the time to the next such try doubles. Otherwise
+ * the half is the new number, and in the end the number is 0.
  *
  * Does: keeps the numbers of a few places. Two places that share a slot displace each other. Does not: start kernel
  * threads. Callers: a region's parent, at its fork and after its join; a spare that has taken a member. A lock guards
@@ -30,8 +30,8 @@ struct vp;
 void needs_at_fork(struct ps_team *team, unsigned n);
 /* Called by a spare, on vp, that has taken a member of team because work starved, or by a grant. Counts the spare. */
 void needs_note(struct ps_team *team, struct vp *vp);
-/* Called by the parent after the join of a region that began with spares, or of which spares ran members. Updates the
- * number of its place. */
+/* Called by the parent after the join of a region whose place has a number, or of which spares ran members. Updates the
+ * number of that place. */
 void needs_learn(struct ps_team *team);
 
 /* Returns the bit that a vp which begins is to have in `special`: VP_NEEDS if some place needs spares, else 0. */

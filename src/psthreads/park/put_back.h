@@ -9,7 +9,7 @@
  * already run first; a thread that is bound to vp goes into vp's pinned slot. A claimed member becomes a ready thread.
  * A request to go offline is refused. */
 void vp_put_back(struct vp *vp, struct ps_work w);
-/* Gives up t, which vp has taken and cannot run, mostly as t's context is not saved yet. t goes to the back of the
+/* Gives up t, which vp has taken and cannot run, mostly because t's context is not saved yet. t goes to the back of the
  * queue of `to`. If t is bound to vp, it goes back into vp's pinned slot, from which vp took it. Example: a root's own
  * stack comes back from a dedicated member's kernel thread, which may not have left the stack yet (dedicated.h). */
 void vp_hand_back(struct vp *vp, struct psthread *t, struct vp *to);

@@ -18,17 +18,19 @@
 #include <limits.h>
 
 static struct ps_spin lock; /* held while the limit changes: by the watchdog, or by the thread that stops the library */
-/* Counts the changes of the limit. Vps that are offline sleep on it. */
+/* Grows each time that the limit is set. Vps that are offline sleep on it. */
 static PS_LINE_ALIGNED _Atomic uint32_t changes;
 static _Atomic uint32_t sleeping; /* how many vps sleep in quota_park_run; each counts itself */
-/* The time, in cpu_cycles, from which on a root that opens a region reminds the watchdog. Written by that root, and by
- * the watchdog while the process lends processors, both seq_cst. The watchdog writes `lends` (share.c), then `due`; a
- * root writes `due`, then reads `lends`. If the root's store to `due` is the later one, the root sees that the process
- * lends. Else the watchdog's store stays, and the root of the next region looks. */
+/* The time, in cpu_cycles, from which on a root that opens a region wakes the watchdog for a look at what the system
+ * allows. Written by that root, and by the watchdog while the process lends processors, both seq_cst. The watchdog
+ * writes `lends` (share.c), then `due`; a root writes `due`, then reads `lends`. If the root's store to `due` is the
+ * later one, the root sees that the process lends. Otherwise the watchdog's store stays, and the root that opens the
+ * next region looks. */
 static _Atomic uint64_t due;
-/* The most that was ever allowed. Used by the watchdog alone. */
+/* The largest quota and the largest mask so far. Used by the watchdog alone, after the start. */
 static struct quota_park_most most;
-/* The last limit that was set by quota_park_allow; read and written under the lock. */
+/* The last limit that quota_park_allow has set. Used under the lock; without it at a start and in a forked child, when
+ * no other thread uses it. */
 static unsigned allowed;
 /* The limits that the system and the other processes set; UINT_MAX: none. Used by the watchdog, and by other threads
  * only while it has no kernel thread. */
@@ -131,7 +133,8 @@ unsigned quota_park_count(void) { return ps_load_seq(&sleeping); }
 
 /* --- the watchdog's side --- */
 
-/* Sends worker vp offline: a worker without a kernel thread at once, any other by a request in its pinned slot. */
+/* Sends worker vp offline: at once if it has no kernel thread, otherwise by a request in its pinned slot. Does nothing
+ * if vp is offline, has the request already, or was refused a kernel thread. */
 static void send_offline(struct vp *vp)
 {
     if (ps_load_acquire(vp_offline(vp)) != PS_ONLINE || ps_load_acquire(&vp_worker(vp)->started) == PS_WORKER_REFUSED)
@@ -155,7 +158,7 @@ static void bring_online(struct vp *vp)
     ps_store_relaxed(vp_offline(vp), PS_ONLINE);
     ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    /* The parent that handed the member off may have come before the bit was set, and woken no vp. */
+    /* A parent may have put a member into the slot before vp's bit was set. That parent has woken no vp. */
     if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE)
         idle_wake_this(vp);
 }

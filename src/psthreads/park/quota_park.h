@@ -15,10 +15,10 @@
  * work. The vp's loop carries the request out: it sleeps (quota_park_run) until the limit is above the vp's number.
  * States, and why no work is left behind and no wake-up is lost: tests/models/quota_park.md.
  *
- * Cost: none on any path of a vp. The watchdog reads the control group's files every WATCHDOG_ALLOWED_NS, which takes
- * some 60 us on its kernel thread. Rejected: a test of the limit in each search and each switch. A signal (it would end
- * the program's system calls early). Making and ending vps as the quota changes (visiting orders, places and dealt
- * threads all depend on their number). */
+ * Cost: one load and a comparison, now and then, in a root that opens regions (region_checks.c). The watchdog reads the
+ * control group's files every WATCHDOG_ALLOWED_NS, which takes some 60 us on its kernel thread. Rejected: a test of the
+ * limit in each search and each switch. A signal (it would end the program's system calls early). Making and ending vps
+ * as the quota changes (visiting orders, places and dealt threads all depend on their number). */
 #ifndef PS_QUOTA_PARK_H
 #define PS_QUOTA_PARK_H
 
@@ -38,7 +38,7 @@ void quota_park_restart(void);
 /* Brings all vps online and wakes them, because the library stops. The caller has set ps_rt.stopping. */
 void quota_park_end(void);
 
-/* Lets only the regular vps 0 .. limit-1 run work from now on. */
+/* Lets only the vps 0 .. limit-1 and the guests run work from now on. */
 void quota_park_allow(unsigned limit);
 /* The watchdog's policy. quota_park_decide returns how many vps may run work; 0: the sample has no new limits, so
  * nothing is to be done. quota_park_most keeps the most that was ever allowed; 0: nothing was seen yet. */
@@ -46,13 +46,14 @@ struct quota_park_most {
     unsigned quota, in_mask;
 };
 unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *most);
-/* Called by the watchdog in each tick: decides, and acts. */
+/* Called by the watchdog in each tick, and when a root has woken it for one look: decides, and acts. */
 void quota_park_look(const struct watchdog_sample *s);
 /* Sets the second limit, the process's part of a machine that several processes share (share.h); UINT_MAX: none.
  * Caller: the watchdog. */
 void quota_park_share(unsigned limit);
-/* quota_park_remind: called at `now`, in cpu_cycles, by a root that opens a region of n members. If a look is due,
- * wakes the watchdog for it, and calls share_open. quota_park_remind_now: makes a look due at the next region. */
+/* quota_park_remind: called at `now`, in cpu_cycles, by a root that opens a region of n members. If a look at what the
+ * system allows is due, wakes the watchdog for it, and calls share_open. quota_park_remind_now: makes a look due at the
+ * next region. */
 void quota_park_remind(uint64_t now, unsigned n);
 void quota_park_remind_now(void);
 /* Called by vp's loop, which has taken the request to go offline: sleeps until the limit allows vp to run. */

@@ -143,7 +143,7 @@ static void join(uint64_t now)
         return;
     }
     struct share_slot *s = &table->slot[i];
-    ps_store_relaxed(&s->beat_ns, 0); /* no other process reads the slot until all of it is there */
+    ps_store_relaxed(&s->beat_ns, 0); /* other processes leave the slot out until it has a beat */
     ps_store_relaxed(&s->pid, (uint32_t)getpid());
     ps_store_relaxed(&s->weight, (uint32_t)weight);
     ps_store_relaxed(&s->most, ps_rt.num_vps);
@@ -208,8 +208,9 @@ static bool uses_nothing(uint64_t now)
     return own.idle;
 }
 
-/* Sets own.wanted. A root that has opened a region since the last look may have raised the number in the slot. A
- * smaller number counts only when it has been smaller for SHARE_HOLD_NS. */
+/* Sets own.wanted to the present demand. A root that has opened a region since the last look may have raised the number
+ * in slot s; then the demand is at least this number. own.wanted shrinks only after the demand has been less for
+ * SHARE_HOLD_NS. */
 static void want(struct share_slot *s, uint64_t now)
 {
     unsigned n = uses_nothing(now) ? 0 : count_demand();
@@ -246,8 +247,10 @@ void share_open(unsigned n)
 
 /* --- what is allowed --- */
 
-/* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also counts what the
- * process has lent and borrowed since the last look, against its part if all processes wanted all their vps. */
+/* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also adds to lent_us
+ * and borrowed_us the time since the last look, times the vps that the process had below or above its fair part. It had
+ * as many vps as it wanted, but no more than it might run. The fair part is what the process would get if all processes
+ * wanted all their vps. */
 static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struct share_slot *s)
 {
     uint32_t wanted = own.wanted;
@@ -284,7 +287,7 @@ int64_t share_look(void)
         give_sharing_up("another process has written to this one's slot");
         return OS_FOREVER;
     }
-    bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* other processes have left this slot out */
+    bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* others may have left this slot out */
     ps_store_relaxed(&s->beat_ns, now);
     if (now - own.mask_ns >= MASK_NS)
         publish_mask(s, now);

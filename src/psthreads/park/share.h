@@ -7,19 +7,20 @@
  * The watchdog does all of this. It takes a slot in the file when its kernel thread begins. When that kernel thread
  * ends (with the process, at exec, in a crash), the kernel marks the slot as free. A child of fork takes a slot of its
  * own when its watchdog begins.
- *   alone    The process is the only one. It has no limit, and the watchdog sleeps until another process comes.
+ *   alone    The process is the only one in the file. It has no second limit, and the watchdog sleeps until another
+ *            process comes.
  *   others   The watchdog looks every SHARE_TICK_NS, or every SHARE_REST_NS if the process wants at most one processor.
  * A process wants as many processors as it has vps that run something, and ready threads and members that wait for a
- * vp. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS. A process that uses no processor
- * time wants none. If a process wants fewer processors than it has vps, a root that opens a region says itself that
- * more are wanted (share_open), and wakes all watchdogs. The own allowance is computed as if this process wanted all
- * its vps. So the others take what it lends, but its next region begins with its full part at once.
+ * vp. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS. A process that uses next to no
+ * processor time wants none. If a process wants fewer processors than it has vps, a root that opens a region says
+ * itself that more are wanted (share_open), and wakes all watchdogs. The own allowance is computed as if this process
+ * wanted all its vps. So the others take what it lends, but its next region begins with its full part at once.
  *
- * Cost: nothing while the process is alone, or lends nothing. share_open is called only when a look at the quota is due
- * (quota_park_remind), and lending makes one due. With others: some microseconds a tick. Failures: if the file is not
- * as expected, the process says so in one line, and runs as without sharing. Limits: roots never go offline, so a
- * process with several roots may run more kernel threads than its part. A cgroup's quota limits each process, not their
- * sum. */
+ * Cost of a region: nothing while the process lends nothing. share_open is called only when a look at the quota is due
+ * (quota_park_remind), and lending makes one due. Cost of a tick with other processes: some microseconds. Failures: if
+ * the file is not as expected, the process says so in one line, and runs as without sharing. Limits: roots never go
+ * offline, so a process with several roots may run more kernel threads than its part. A cgroup's quota limits each
+ * process, not their sum. */
 #ifndef PS_SHARE_H
 #define PS_SHARE_H
 
@@ -38,8 +39,8 @@ void share_configure(void);
 void share_forget(void);
 
 /* Both are called by the watchdog. share_look takes a slot if the process has none, publishes what is wanted, and
- * applies the allowance. Returns the time in ns until the next look; OS_FOREVER: no other process shares. share_park
- * sleeps while *word is 0 and no process has announced a change since the last look, for ns at most. */
+ * applies the allowance. Returns the time in ns until the next look; OS_FOREVER: this process shares with no other.
+ * share_park sleeps while *word is 0 and no process has announced a change since the last look, for ns at most. */
 int64_t share_look(void);
 void share_park(_Atomic uint32_t *word, int64_t ns);
 

@@ -33,9 +33,9 @@ enum standby_word standby_rest(void);
 /* Wakes a spare that stands by, and counts it as at work. False: no spare stands by. Any kernel thread may call. */
 bool standby_call(void);
 
-/* standby_grant: grants n spares one piece of work each, first to those that stand by, then to those that come to stand
- * by. Returns how many grants are left for the latter. standby_revoke takes n of these back, or as many as are left.
- * Any kernel thread may call. */
+/* standby_grant: grants n spares one piece of work each. If fewer than n stand by, the other grants wait for spares
+ * that are about to stand by. Returns how many grants wait. standby_revoke takes back n grants that wait, or all if
+ * fewer do. Any kernel thread may call. */
 unsigned standby_grant(unsigned n);
 void standby_revoke(unsigned n);
 

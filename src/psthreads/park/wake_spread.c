@@ -8,11 +8,11 @@
 #define LATE_NS 200000
 /* How long a woken worker sleeps before it looks again whether its waker has given its mask back. */
 #define LOOK_NS INT64_C(20000)
-/* After the system has woken a worker on its waker's processor, so many wake-ups are made elsewhere. Then the system
- * chooses once. */
+/* After the system has woken a worker on its waker's processor, the next PULLED_FOR wake-ups are made elsewhere. Then
+ * the system chooses again. */
 #define PULLED_FOR 256
 
-/* Returns true if vp is a worker's: a regular vp other than vp 0. */
+/* Returns true if vp is a worker's: no guest, and not vp 0. */
 static bool is_worker(const struct vp *vp) { return !vp_run(vp)->is_guest && vp_run(vp)->id != 0; }
 
 void ps_wake_spread_parks(struct vp *vp)
@@ -30,8 +30,8 @@ void ps_wake_spread_parks(struct vp *vp)
         ps_wake_tries_paid(&s->tries);
 }
 
-/* Takes the processor `without` out of the mask of vp's kernel thread. *own gets the mask of before. False: that is not
- * possible, and the mask has not changed. */
+/* Takes the processor `without` out of the mask of vp's kernel thread. *own gets the mask that it had before. False:
+ * that is not possible, and the mask has not changed. */
 static bool narrow(struct vp *vp, unsigned without, struct os_cpuset *own)
 {
     int tid = ps_load_relaxed(&vp_run(vp)->tid);

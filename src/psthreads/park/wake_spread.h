@@ -6,11 +6,11 @@
  * ms), and a member of a millisecond has ended by then. In a virtual machine Linux also pulls a worker from an idle
  * processor to its waker's: it takes a halted virtual processor for one that is not available (available_idle_cpu).
  *
- * Does: the worker notes its processor before it parks, and when it was woken on its waker's processor (*pulled*). A
- * waker that is on the worker's processor, or has a pulled worker, takes its own processor out of the mask of the
- * worker's kernel thread, wakes the worker, and gives the mask back. So the system chooses among the other processors.
- * After a pull the next 256 wake-ups are made so. Does not: choose the processor; touch a root's kernel thread, or any
- * while places are on (bind.h); move a thread that runs. ps_wake_tries decides how often this is tried.
+ * Does: the worker notes its processor before it parks. If it was woken on its waker's processor, it notes that it is
+ * *pulled*. A waker that is on the worker's processor, or has a pulled worker, takes its own processor out of the mask
+ * of the worker's kernel thread, wakes the worker, and gives the mask back. So the system chooses among the other
+ * processors. After a pull the next 256 wake-ups are made so. Does not: choose the processor; touch a root's kernel
+ * thread, or any while places are on (bind.h); move a thread that runs. ps_wake_tries decides how often this is tried.
  *
  * Callers: idle.c; fork.c calls _reset. _parks and _woken are called by the vp. _begin and _end are called by the waker
  * that has taken the vp's bit, on any kernel thread and stack. Which of the two owns the fields when:

@@ -125,7 +125,7 @@ void watchdog_forget(void)
 {
     ps_store_relaxed(&alive, 0);
     ps_store_relaxed(&stop_word, 0);
-    /* Without spares the watchdog counts as armed for ever, so that no thread starts it. */
+    /* If the program wants no spares, the watchdog counts as armed for ever, so that no thread starts it. */
     ps_store_relaxed(&ps_watchdog.armed, ps_rt.max_spares == 0);
     ps_store_relaxed(&ps_watchdog.starving, 0);
     ps_store_relaxed(&ps_watchdog.asked, 0);

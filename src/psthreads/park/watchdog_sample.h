@@ -6,14 +6,13 @@
  * sample.
  *
  * The sample is read without locks while vps run, so each of its numbers may be out of date by some instructions. An
- * action that must not go wrong is therefore done by a compare-and-swap. Loads are relaxed, or acquire if the watchdog
- * follows the value to other memory. `pinned` alone is seq_cst: the watchdog reads it after it has cleared `armed`
- * (watchdog.h).
+ * action that must not go wrong is therefore done by a compare-and-swap. Loads are relaxed or acquire; that of `pinned`
+ * alone is seq_cst: the watchdog reads it after it has cleared `armed` (watchdog.h).
  *
  * Cost: some loads for each vp. What takes a system call is read when a policy first asks for it in the tick
  * (watchdog_usage). What the system allows is read every WATCHDOG_ALLOWED_NS.
  *
- * Caller of all functions: the watchdog. */
+ * Caller of all functions but watchdog_sample_reset: the watchdog. */
 #ifndef PS_WATCHDOG_SAMPLE_H
 #define PS_WATCHDOG_SAMPLE_H
 
@@ -32,8 +31,10 @@ struct watchdog_seen {
     struct vp *vp; /* NULL: the slot is free */
     /* The number of scheduling points that the vp has passed. */
     uint64_t ticks;
-    unsigned ready; /* number of entries in its own queue, in its places' queues and in the global queue */
-    unsigned bound; /* how many of these are in queues of places */
+    /* The number of entries in its own queue and in its places' queues; if a kernel thread carries the vp, plus those
+     * in the global queue. */
+    unsigned ready;
+    unsigned bound; /* how many of the entries that `ready` counts are in queues of places */
     /* The system's number of the vp's kernel thread. */
     int tid;
     /* Whether a kernel thread carries the vp. */
@@ -50,10 +51,10 @@ struct watchdog_seen {
 
 struct watchdog_sample {
     uint64_t now_ns;
-    unsigned num_vps, vps; /* the number of regular vps; the number of entries in the vp table */
+    unsigned num_vps, vps; /* the number of vps without the guests; the number of slots in the vp table */
     /* The sums of `ready` and `root_ready` of all vps. */
     unsigned pending, roots_ready;
-    /* Spares that are at work; that are allowed; that were started or called and have not run yet. */
+    /* How many spares are at work; how many are allowed; how many were started or called and have not run yet. */
     unsigned spares, most_spares, coming;
     bool idle; /* some vp searches or is parked */
     /* Whether the limits that the system sets were read in this tick. */
@@ -65,13 +66,14 @@ struct watchdog_sample {
 
 /* Takes the sample. */
 void watchdog_sample_take(struct watchdog_sample *s);
-/* Called when the library starts: forgets the limits. They are read WATCHDOG_ALLOWED_NS from now. */
+/* Called when the library starts, and in a forked child: forgets the limits. The watchdog reads them
+ * WATCHDOG_ALLOWED_NS from now, or later. */
 void watchdog_sample_reset(void);
 
 /* Whether some root is ready and waits for its vp (seq_cst). */
 bool watchdog_root_ready(void);
 /* Returns what /proc says of the vp's kernel thread: its processor time, time slices and state. NULL: that cannot be
- * read, mostly as the kernel thread has ended. */
+ * read, mostly because the kernel thread has ended. */
 const struct os_usage *watchdog_usage(struct watchdog_seen *seen);
 
 /* Returns how many members in the vp's queue have not begun. */
