@@ -20,7 +20,7 @@
 #define QUICK_AFTER 3 /* so many stalls; a single one may come from other load on the machine */
 #define QUICK_CALM_TICKS 10
 #define QUICK_FOR_NS UINT64_C(1000000000)
-/* How long an idle vp has to take what starves. After that, spares are started in spite of it. */
+/* How long idle vps may take to come for work that starves. After that, spares are started although vps are idle. */
 #define IDLE_COMES_NS UINT64_C(200000000)
 /* A kernel thread that has run for at least GIVEN_AWAY slices of the processor, each shorter than GIVEN_AWAY_NS on
  * average, has given the processor away itself: a slice that the kernel ends is longer. */
@@ -31,10 +31,11 @@
 /* What the policy has seen of each vp, for each vp's number. Only the watchdog uses it. */
 static struct held {
     uint64_t ticks, cpu_ns, slices;
-    /* The time of the first look at which the vp had passed no scheduling point since the look before; 0: at the
-     * last look it had. ticks, cpu_ns and slices are those of that time. */
+    /* The time of the first look at which the vp had something ready behind it, and had passed no scheduling point
+     * since the look before. 0: at the last look this was not so, or the policy has just called for spares. ticks,
+     * cpu_ns and slices are those of that time. */
     uint64_t since_ns;
-    bool root_stuck; /* its root has been found stuck since then */
+    bool root_stuck; /* since since_ns a look has found the vp's root stuck */
 } held[PS_MAX_VPS];
 static struct vp *root_holders[PS_MAX_VPS];
 
@@ -66,7 +67,7 @@ struct stalls {
     unsigned bound;   /* how many of those vps have entries in the queues of their places */
     /* How many vps hold their root up, and for how many of these that was not known before this look. */
     unsigned roots_stuck, new_roots_stuck;
-    bool others; /* some vp has passed no scheduling point since the last look */
+    bool others; /* some vp with something ready behind it has passed no scheduling point since the last look */
 };
 
 /* Whether the vp, which has passed no scheduling point for a while, really holds up others. It does if its kernel
@@ -78,7 +79,7 @@ static bool really_stuck(struct watchdog_seen *at, const struct held *before)
     if (!u)
         return false;
     uint64_t used_ns = u->cpu_ns - before->cpu_ns, slices = u->slices - before->slices;
-    /* how long that took does not matter: others may compute on its processor too */
+    /* How much time has passed meanwhile does not matter: other kernel threads may compute on its processor too. */
     bool used = used_ns > CONFIRM_NS * 3 / 4;
     bool given_away = slices >= GIVEN_AWAY && used_ns < slices * GIVEN_AWAY_NS;
     return used || u->sleeping || given_away;
@@ -117,7 +118,7 @@ static void look_for_stall(struct watchdog_seen *at, struct held *before, uint64
     }
     found->others |= before->since_ns != 0;
     pace.looks_again |= before->since_ns && now_ns - before->since_ns < CONFIRM_NS;
-    /* at each look, since the root may not have been ready to leave */
+    /* At each look, not only at the first: home_release may have failed at an earlier one. */
     if (root && before->root_stuck)
         a->root_holders[a->num_root_holders++] = at->vp;
 }
@@ -128,7 +129,7 @@ static void count_stall(uint64_t now_ns)
     pace.quick_until_ns = now_ns + QUICK_FOR_NS;
 }
 
-/* No stall was seen for a while. Makes the looks rare again once the time for frequent looks is over. */
+/* Called when no stall was seen for a while. Makes the looks rare again once the time for frequent looks is over. */
 static void calm_down(uint64_t now_ns)
 {
     if (now_ns > pace.quick_until_ns) {
@@ -215,7 +216,7 @@ static unsigned release_roots(const struct spares_action *a)
     unsigned released = 0;
     for (unsigned i = 0; i < a->num_root_holders; i++)
         if (home_release(a->root_holders[i])) {
-            /* so that the next such stall is avoided: threads on this vp let its root go first */
+            /* avoids the next such stall: from now on the threads that this vp runs let its root go first */
             ps_store_relaxed(vp_root_first(a->root_holders[i]), 1);
             released++;
         }

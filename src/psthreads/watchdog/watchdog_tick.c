@@ -31,7 +31,8 @@ static void start_asked(void)
     if (asked & WATCHDOG_WORKERS)
         idle_start_wanted();
     uint32_t lacking = asked & WATCHDOG_SPARE ? ps_xchg_acq_rel(&ps_watchdog.lacking, 0) : 0;
-    /* if a spare is asked for, but an earlier request has taken its number in `lacking` too, one spare is started */
+    /* If a spare is asked for and `lacking` is 0, one is started: the watchdog has taken that number with an earlier
+     * request, or the caller sets none. */
     lacking += asked & WATCHDOG_SPARE && lacking == 0;
     while ((lacking > 0 || (asked & WATCHDOG_SPARE && watchdog_spare_may_work(1) && vp_work_waits())) &&
            ps_load_relaxed(&ps_watchdog.spares) < ps_rt.max_spares && vp_get_spare() == 0)
@@ -70,7 +71,7 @@ static void watch(void)
     while (quiet < QUIET_TICKS && !watchdog_stops()) {
         int64_t left = spares_period_ns();
         uint64_t until = os_now_ns() + (uint64_t)left;
-        while (left > 0 && !watchdog_stops()) { /* woken early if it is asked for something */
+        while (left > 0 && !watchdog_stops()) { /* a thread that sets `asked` ends the nap early */
             int64_t share_ns = share_look();
             watchdog_nap(share_ns >= 0 && share_ns < left ? share_ns : left);
             start_asked();
