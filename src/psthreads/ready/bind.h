@@ -40,15 +40,15 @@ struct ps_place {
 };
 
 struct ps_places {
-    /* The number of places, and the number of regular vps. */
+    /* The number of places, and the number of vps without the guests. */
     unsigned n, num_vps;
     struct ps_place *place; /* n elements */
     /* num_vps + 1 elements. Vp v is at home in the places at[first[v]] .. at[first[v + 1] - 1]. */
     unsigned *first;
     unsigned *at;
     /* If this is not 0, every vp looks into every place's queue. The bits tell why. STARVING: the watchdog has set it.
-     * FOR_GOOD: the system refused a home its kernel thread. OFFLINE: some vps are offline, perhaps all homes of a
-     * place (quota_park.h). */
+     * FOR_GOOD: a home of some place gets no kernel thread of its own (ps_bind_home_lost). OFFLINE: some vps are
+     * offline, perhaps all homes of a place (quota_park.h). */
     PS_LINE_ALIGNED _Atomic uint32_t open;
 };
 enum { PS_BIND_STARVING = 1, PS_BIND_FOR_GOOD = 2, PS_BIND_OFFLINE = 4 };
@@ -72,8 +72,8 @@ unsigned ps_bind_pending(struct vp *vp);
 /* Called by the watchdog. starving: whether something starves in a place's queue, so that every vp has to look
  * there. */
 void ps_bind_starving(bool starving);
-/* Called when the system has refused a worker its kernel thread: from then on every vp looks into every place's
- * queue. */
+/* Called when the system has refused a worker its kernel thread, and in a forked child whose only kernel thread carries
+ * a worker's vp: from then on every vp looks into every place's queue. */
 void ps_bind_home_lost(void);
 /* Called when the limit below which vps are online has changed (quota_park.h), and when the table was published. */
 void ps_bind_offline(void);
@@ -87,7 +87,8 @@ void ps_bind_after_fork_in_child(void);
  * Costs little if vp and t are unbound. */
 void vp_migrate_slow(struct vp *vp, const struct psthread *t);
 /* Called before and after the start of a kernel thread. Between the two the calling kernel thread has its own mask, as
- * it had before it was bound, so that the new one inherits this. */
+ * it had before it was bound, so that the new one inherits this. A spare that is about to stand by calls bind_lift
+ * alone. */
 void bind_lift(void);
 void bind_lower(void);
 /* Whether the calling kernel thread is bound to a place now. */

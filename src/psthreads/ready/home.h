@@ -95,8 +95,8 @@ void home_equip(struct vp *vp);
 
 /* Returns the block (R above) of the root whose home the calling kernel thread is. NULL: it is no root's home. */
 struct uth_tls *home_block_here(void);
-/* If the caller is a root that is away, returns the number of its home's kernel thread. Else, and in a child between
- * vfork and exec, returns 0. */
+/* If the caller is a root that is away, returns the number of its home's kernel thread. Otherwise, and in a child
+ * between vfork and exec, returns 0. */
 int home_number(void);
 
 /* If there are several roots, lets the homes of all of them stand aside. Such a home runs only what is in its own

@@ -23,7 +23,7 @@ void ps_wake_pinned(struct vp *vp)
 
 /* The end of ps_ready if `bound`, the only vp that may run the thread, is dedicated or blocks in the kernel. A
  * dedicated vp was woken, and needs nothing more. If a root's home blocks in the kernel, the root is released, and a
- * spare is called for it (blocking.h). If the root may not leave, the watchdog is armed. */
+ * spare is called unless enough are at work (blocking.h). If the root may not leave, the watchdog is armed. */
 static PS_NOINLINE void pinned_specially(struct vp *bound)
 {
     if (vp_is(bound, VP_DEDICATED))

@@ -48,8 +48,8 @@ struct ps_work vp_take_front(struct ps_queue *q)
  * takes to move. */
 #define STEAL_MAX 32
 
-/* Moves up to `most` threads from the back of the queue `from` to the queue of vp, the thief. The victim's lock is
- * held. Other threads may insert into both queues meanwhile. True: some threads have moved. */
+/* Moves up to `most` threads from the back of the queue `from` to the queue of vp, the thief. The caller
+ * holds the victim's lock. Other threads may insert into the thief's queue meanwhile. True: some threads have moved. */
 static bool steal_more_locked(struct vp *vp, struct ps_queue *from, unsigned most)
 {
     struct ps_list stolen;
@@ -150,7 +150,7 @@ static PS_NOINLINE void count_theft(struct vp *vp, unsigned level, unsigned vict
     PS_WATCHED(steal, PS_WATCH_STEAL, vp_run(vp)->id, (uint64_t)level << 32 | victim);
 }
 
-/* Returns the level of distance of the regular vp at place i of vp's visiting order. */
+/* Returns the level of distance of the vp at place i of vp's visiting order, which has no guests. */
 static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
 {
     unsigned level = victims ? 0 : PS_STEAL_LEVELS - 1;
@@ -159,7 +159,7 @@ static unsigned steal_level(struct vp *vp, const uint16_t *victims, unsigned i)
     return level;
 }
 
-/* Visits the regular vps in vp's visiting order, then the guests, until a queue has something. */
+/* Visits the queues of the other vps until one has something: of those in vp's visiting order, then of the guests. */
 static PS_ALWAYS_INLINE struct ps_work visit_others(struct vp *vp, enum ps_visit visit, bool closed_too)
 {
     struct ps_work w = PS_NO_WORK;

@@ -32,14 +32,14 @@ unsigned vp_count_members(struct ps_queue *q);
 struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q);
 
 /* All sources of work for a vp, in the order in which vp_visit goes through them. After a vp has run a thread it looks
- * at PS_OWN alone. In a search it looks at all sources (search_once in search.c). */
+ * at PS_OWN (vp_take_next), then at PS_ELSEWHERE once. In a search it looks at all sources (search.c). */
 enum ps_source {
     PS_IN_PINNED = 1,  /* its pinned slot: what only this vp may run */
     PS_IN_HANDOFF = 2, /* its handoff slot */
     PS_IN_QUEUE = 4,   /* its queue, from the front */
     PS_IN_PLACES = 8,  /* the queues of its places (bind.h), from the front */
-    /* The other vps' queues, from the back: those of regular vps in the hierarchical order (psthreads-2009 figure 2),
-     * then those of guests. */
+    /* The other vps' queues, from the back: those of vps that are no guests, in the hierarchical order (psthreads-2009
+     * figure 2), then those of guests. */
     PS_IN_OTHERS = 16,
     PS_IN_GLOBAL = 32, /* the global queue */
 };
@@ -47,17 +47,18 @@ enum ps_source {
 #define PS_ELSEWHERE (PS_IN_OTHERS | PS_IN_GLOBAL)
 #define PS_EVERYWHERE (PS_OWN | PS_IN_HANDOFF | PS_ELSEWHERE)
 
-/* vp_visit_others: visits PS_IN_OTHERS. vp_steal_round: takes from PS_ELSEWHERE. closed_too: closed queues are visited,
- * too (serial_predictor.h); before vp takes from one of them, it has to peek there twice. */
+/* vp_visit_others: visits PS_IN_OTHERS. vp_steal_round: takes from PS_ELSEWHERE. closed_too: also visits closed
+ * queues, those of parents that run short regions alone (serial_predictor.h); before vp takes from one of them, it has
+ * to peek there twice. A spare need not. */
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
-/* Whether some source has work for vp. Looks under the locks. */
+/* Whether some source has work for vp. Looks into queues under their locks. */
 bool vp_look(struct vp *vp);
-/* Whether vp's own queue or pinned slot has something, or the library stops. Looks under the lock. */
+/* Whether vp's own queue or pinned slot has something, or the library stops. Looks into the queue under its lock. */
 bool vp_look_at_own(struct vp *vp);
 /* Whether any vp has something in those of its own sources that `which` names (pinned slot, handoff slot, queue), or a
- * place's queue or the global queue has something, if `which` names these. Looks under the locks. */
+ * place's queue or the global queue has something, if `which` names these. Looks into queues under their locks. */
 bool vp_look_for_all(unsigned which);
 
 /* Whether some queue seems to have something. Looks without locks. */

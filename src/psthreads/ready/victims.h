@@ -1,5 +1,6 @@
-/* The lists of victims: for each regular vp, the order in which it steals from the other regular vps. All lists are
- * computed once: at the library's start if the user gave groups, otherwise by the first vp that has nothing else to do.
+/* The lists of victims: for each vp that is no guest, the order in which it steals from the other such vps. All lists
+ * are computed once: at the library's start if the user gave groups, otherwise by the first vp that finds no work and
+ * is no root's. With one or two vps there are no lists.
  *
  * Does: gathers what the order depends on (the user's groups, else the machine's topology), lets steal.h compute it,
  * and gives each vp its list. Does not: steal (sources.c). States: not prepared -> being prepared (by one thread) ->
@@ -11,8 +12,8 @@
 #include "compiler.h"
 #include "psthread.h"
 
-/* Prepares the lists of all regular vps, unless that was done or begun before. Reads the topology if the user gave no
- * groups. This takes a while, so in this case the caller is a vp that has nothing else to do. */
+/* Prepares the lists of all vps but guests, unless that was done or begun before. Reads the topology if the user gave
+ * no groups. This takes a while, so in this case the caller is a vp that has nothing else to do. */
 void ps_prepare_victims(void);
 /* Whether the lists are prepared, or being prepared. */
 bool ps_victims_prepared(void);

@@ -14,7 +14,7 @@
 #include "vp.h"
 #include "work.h"
 
-/* Returns what PEEK and LOOK return: some work that must not be run, or none. */
+/* Returns the answer of a PEEK or a LOOK: if there is some work, a value that stands for it and must not be run. */
 static inline struct ps_work vp_found(struct vp *vp, bool some) { return (struct ps_work){.what = some ? vp : NULL}; }
 
 /* Visits vp's pinned slot. */
@@ -82,10 +82,10 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 /* Takes work from the vp's own sources. The vp's loop calls this before it searches. */
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
-    /* Some vps return no work here, and take the slow way, vp_find_work. A spare asks first whether it is needed. A vp
-     * that blocks signals asks first what became of the signals that it has passed on. A lone root's vp waits for its
-     * pinned slot only. A worker that was just started counts as searching already. If the handoff slot is not busy,
-     * vp_offer has just found nothing of the vp's own. */
+    /* For some vps this function returns no work, and the vp's loop calls vp_find_work next. A spare asks first whether
+     * it is needed. A vp that blocks signals asks first what became of the signals that it has passed on. A lone root's
+     * vp waits for its pinned slot only. A worker that was just started counts as searching already. If the handoff
+     * slot is not busy, vp_offer has just found nothing of the vp's own. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;
