@@ -63,7 +63,7 @@ static bool is_called(const struct vp *vp)
            ps_load_acquire(&vp_dedicated(vp)->wake);
 }
 
-/* Spins until vp is called, for limit_ns at most. True: vp is called. */
+/* Spins until vp is called (is_called), for limit_ns at most. True: vp is called. */
 static bool spin_for(const struct vp *vp, uint64_t limit_ns)
 {
     uint64_t start = os_now_ns();
@@ -246,7 +246,7 @@ static struct vp *own_carrier(struct uth_tls *block)
     void *other = NULL;
     if (here && !vp_differs(here))
         watchdog_be_there(); /* before signals are blocked: the watchdog keeps its starter's mask for spares */
-    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* why: wait_while */
+    uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS); /* wait_while says why */
     if (block->adopted)                                  /* a root may leave home for this kernel thread */
         ps_store_relaxed(&ps_rt.roots_leave, true);
     if (!ps_cas_seq(&block->own, &other, vp)) {
@@ -277,7 +277,7 @@ struct vp *ps_dedicate(struct uth_tls *block)
     if (!vp)
         return NULL;
     bool changes = ps_cas_seq(&block->dedicated, &none, vp);
-    /* also if another thread has set `dedicated`: that thread may not have come to this call yet */
+    /* Called even if another thread has set `dedicated`: that thread may not have come to this call yet. */
     uth_tls_drop_cached(block);
     if (changes && ps_add_seq(&ps_dedicated_threads, 1) == 0)
         idle_wake_all(); /* so that all workers block signals from now on (process_signal.h) */
@@ -286,7 +286,7 @@ struct vp *ps_dedicate(struct uth_tls *block)
 
 /* --- numbers --- */
 
-/* Returns the number of vp's kernel thread, for which it waits until that is started; 0: vp is NULL. */
+/* Waits until vp's kernel thread is started, and returns its number; 0: vp is NULL. */
 static int number_when_started(struct vp *vp)
 {
     if (vp)
@@ -315,8 +315,8 @@ int ps_number_of_caller(void)
     return number != 0 ? number : os_thread_id();
 }
 
-/* If the running thread itself has this number, but cannot move because it is in a handler, its call is made for the
- * kernel thread that carries the handler. */
+/* If the running thread itself has this number, but cannot move there (it is in a handler, for example), its call is
+ * made for the kernel thread that carries it now. */
 int ps_number_to_set(int number)
 {
     unsigned slots = ps_dedicated_count() ? ps_load_acquire(&ps_rt.table_size) : 0;

@@ -15,8 +15,9 @@
 
 /* --- the thread's side --- */
 
-/* Called before the running thread leaves this kernel thread: sets the kernel thread's own signal mask again. A handler
- * that was left by a jump may have left its mask there. */
+/* Called before the running thread leaves this kernel thread. If the kernel thread is a root's, or another thread's
+ * dedicated one, sets the signal mask of that root or thread again: a handler that the running thread has left by a
+ * jump may have left its own mask there. */
 static void leave_own_mask(struct vp *vp)
 {
     const struct uth_tls *tls = vp_run(vp)->tls;
@@ -77,10 +78,10 @@ PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
 }
 
 /* Returns the vp that has to go on with vp's context, in the block `next`; NULL: any vp may. The thread of this block
- * was suspended on the same stack, below a call. If that thread has a dedicated kernel thread, the vp of the latter
- * goes on (it may be in the block already, thread_signal.h). Otherwise this is the vp to which the context was bound
- * before vp. Then `below` is cleared: a thread that dedicates the block later sees that the block's thread is not
- * suspended any more. */
+ * was suspended on the same stack, below a call. If that thread has a dedicated kernel thread, the vp of this kernel
+ * thread goes on (it may be in the block already, thread_signal.h). Otherwise the vp goes on to which the context was
+ * bound before it was bound to vp. Then `below` is cleared: a thread that dedicates the block later sees that the
+ * block's thread is not suspended any more. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp_dedicated(vp)->home;

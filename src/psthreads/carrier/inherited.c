@@ -40,8 +40,8 @@ static const struct vp *own_vp(const struct uth_tls *block)
 
 /* Returns the vp of the thread whose present mask the block's thread begins with: the opener of an inner region. That
  * is the innermost dedicated thread that has opened this region or one around it, or a root that has opened an inner
- * region as the first member of another region. A root that is away counts, too. NULL: a root has opened the outermost
- * region. */
+ * region as the first member of another region. If the block's thread is itself a root, which is away, returns that
+ * root's home. NULL: a root has opened the outermost region. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;
@@ -80,7 +80,7 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block)
 
 bool ps_is_outside(const struct vp *vp, const struct psthread *t)
 {
-    /* t is NULL in a handler that runs in the vp's loop, in the name of the root, which waits in a region. */
+    /* t is NULL in a handler that has interrupted the vp's loop while the root waits in a region. */
     if (!t || t == &vp_run(vp)->root || t != vp_forked(vp)->as)
         return t == &vp_run(vp)->root;
     return !(t->flags & PS_T_MEMBER) ||
@@ -102,7 +102,7 @@ uint64_t ps_mask_of_members(const struct psthread *opener)
         if (m->tls)
             return m->tls->mask;
         opener = t->parent;
-        /* A root that opens an inner region. */
+        /* `opener` is a root here, and the region that it opens is an inner one. */
         if (m->id == 0 && (opener->flags & (PS_T_ROOT | PS_T_MEMBER)) == PS_T_ROOT)
             return ps_load_seq(&vp_outer(home_of(opener))->inner_mask);
     }

@@ -1,8 +1,9 @@
 /* The library's own kernel threads: workers and spares, how they start and end; and the vps of dedicated ones.
  *
- * A worker carries a regular vp, from its first wake-up (idle.c) until the library stops. A spare carries a guest vp.
- * The watchdog starts spares, and so does a lone root, for which a spare stands in (lone_root.h). A spare that finds
- * nothing to do stands by, and is called before a new one is started (standby.h). */
+ * A worker carries one of the vps 1 .. num_vps - 1, from the first time that another thread wakes this vp (idle.c)
+ * until the library stops. A spare carries a guest. The watchdog starts spares, and so does a lone root, for which a
+ * spare stands in (lone_root.h). A spare that finds nothing to do stands by, and is called before a new one is started
+ * (standby.h). */
 #include "life.h"
 
 #include "bind.h"
@@ -35,7 +36,7 @@ static void spare_ended(struct vp *vp)
 {
     vp_is_no_more(vp, VP_SPARE);
     ps_store_release(&vp->attached, 0);
-    if (!ps_queue_seems_empty(&vp->queue)) /* threads that last ran here became ready: any vp may take them now */
+    if (!ps_queue_seems_empty(&vp->queue)) /* threads that ran here last have become ready: any vp may take them */
         idle_notify(NULL);
     life_forget_worker();
     standby_ended(); /* the last step, because the thread that stops the library waits for it */
