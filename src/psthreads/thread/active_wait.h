@@ -7,8 +7,8 @@
  *   ... block
  *
  * A thread does not spin where spinning cannot pay: in a passive configuration, and while other threads are ready
- * behind it on its vp. It stops spinning when another thread becomes ready there. A PS_PORTABLE build never spins: its
- * threads wait in POSIX primitives, or they block (src/lockfree/spin_posix.c). */
+ * behind it on its vp. It stops spinning when another thread becomes ready there. A PS_PORTABLE build never spins: a
+ * thread that waits blocks at once (src/lockfree/spin_posix.c says why). */
 #ifndef PS_ACTIVE_WAIT_H
 #define PS_ACTIVE_WAIT_H
 

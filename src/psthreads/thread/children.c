@@ -5,8 +5,8 @@
 #include "race.h"
 #include "scheduler.h"
 
-/* Called for z, a zombie whose parent's descriptor is about to be freed. Returns true if z has been joined: then the
- * caller may free z. Otherwise z becomes an orphan: the thread that joins it will free it. */
+/* Called for z, a zombie that its parent gives up. Returns true if z has been joined: then the caller may free z.
+ * Otherwise z becomes an orphan: the thread that joins it will free it. */
 static bool zombie_is_done_with(struct psthread *z)
 {
     uintptr_t ended = PS_JOIN_ENDED;
@@ -20,7 +20,7 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
     for (struct psthread *todo = t; todo;) {
         t = todo;
         todo = t->next_zombie;
-        if (t->created) { /* children of t may be alive: ps_thread_end has added the hold */
+        if (t->created) { /* children of t may be alive: the hold was added when t ended */
             if (ps_sub_acq_rel(&t->children, PS_CHILDREN_HELD) != PS_CHILDREN_HELD)
                 continue;
             t->created = 0;
@@ -41,10 +41,10 @@ PS_NOINLINE void children_give_up_whole(struct vp *vp, struct psthread *t)
 }
 
 /* A parent sweeps its zombies when it has made as many children as the last sweep left zombies, and PS_SWEEP_EACH more.
- * So a sweep looks at no more than one zombie for each creation. A thread that joins a zombie need not tell the parent,
- * whose descriptor may be freed already. `created` must not overflow between two sweeps. So two limits hold, which a
- * program hardly reaches before its memory ends: SWEEP_LAST_MOST bounds the zombies counted towards the next sweep,
- * CHILDREN_MAX the children alive at once. */
+ * So all sweeps together look at no more than two zombies for each creation. A thread that joins a zombie need not tell
+ * the parent, whose descriptor may be freed already. `created` must not overflow between two sweeps. So two limits
+ * hold, which a program hardly reaches before its memory ends: SWEEP_LAST_MOST bounds the zombies counted towards the
+ * next sweep, CHILDREN_MAX the children alive at once. */
 #define SWEEP_LAST_MOST (UINT32_MAX / 4)
 #define CHILDREN_MAX (UINT32_MAX / 2)
 

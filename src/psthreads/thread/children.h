@@ -12,11 +12,12 @@
  * the parent may take a number that it has read as an upper bound.
  *
  * Zombies. A child that ends pushes itself on the parent's list (compare-and-swap), then subtracts itself from
- * `children` (release). Only the parent removes zombies. The parent may find (acquire) that no child is alive except
- * those that it runs itself, as calls on its own stack. Then every push is over and visible, and no push can begin
- * before the parent makes another child. So the parent needs no compare-and-swap (children_alone_with). It reads the
- * count first, then the list. The other order would lose a child: the parent reads t, the first of the list; a child
- * pushes itself and subtracts itself; the parent finds no child alive, and stores t's successor as the first.
+ * `children` (release). Only the parent removes zombies, as long as it has not ended. The parent may find (acquire)
+ * that no child is alive except those that it runs itself, as calls on its own stack. Then every push is over and
+ * visible, and no push can begin before the parent makes another child. So the parent needs no compare-and-swap
+ * (children_alone_with). It reads the count first, then the list. The other order would lose a child: the parent reads
+ * t, the first of the list; a child pushes itself and subtracts itself; the parent finds no child alive, and stores t's
+ * successor as the first.
  *
  * Callers: the kernel thread that carries vp. */
 #ifndef PS_CHILDREN_H

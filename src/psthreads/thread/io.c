@@ -45,8 +45,8 @@ static bool wait_for_events(int fd, short events)
 static bool again(ssize_t got) { return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
 
 /* Reads or writes as many bytes as possible without waiting, also on a blocking descriptor. Fails with EOPNOTSUPP where
- * the kernel cannot do that. It also does so in programs with the thread sanitizer, which does not know these system
- * calls. */
+ * the kernel or the C library cannot do that. It also does so in programs with the thread sanitizer, which does not
+ * know these system calls. */
 static ssize_t move_at_once(int fd, bool writes, void *bytes, size_t n)
 {
 #if defined(__GLIBC__) && defined(RWF_NOWAIT) && !PS_TSAN
@@ -121,8 +121,9 @@ struct transfer {
     socklen_t to_length, *from_length;
 };
 
-/* Calls step, which moves some bytes, until all are moved or step fails. Makes one step where goes_on is false. Returns
- * what the system call would return. */
+/* Calls step, which moves some bytes, until all are moved, or until step fails or moves none. Makes only one step if
+ * goes_on is false, or if the kernel's own call would return after a part (moves_all). Returns what the system call
+ * would return. */
 static ssize_t move_all(struct transfer t, ssize_t (*step)(const struct transfer *), bool goes_on)
 {
     size_t done = 0;

@@ -94,7 +94,7 @@ static bool take_joiner(struct ps_timer *timer)
  * which could not go on before the thread anyway. The joiner looks only at both ends of the queue in which the thread
  * was enqueued: most programs join threads in the order in which they made them, or in the reverse order. A theft may
  * have moved the thread to another queue. The joiner does not look there.
- * The called thread begins in a thread-local block of its own, unless psthread_spawn has made it.
+ * If threads have blocks, the called thread begins in one of its own, unless psthread_spawn has made the thread.
  * No call is made if the thread wants a stack of its own size, if a sanitizer runs (which needs a fiber for each
  * thread), or if places are in use. No call is made if the joiner has no stack, is dedicated or has a time limit, or if
  * its stack has a name, or if its vp may run nothing but its root (vp_stays_with_root). No call is made if more than a
@@ -217,7 +217,7 @@ static PS_ALWAYS_INLINE void *call_thread(struct vp **vp_io, struct psthread *se
     return result;
 }
 
-/* Removes t, which self has called and which has ended, from the count of its parent's children. */
+/* Subtracts a thread that self has called, and that has ended, from the count of its parent's children. */
 static void called_child_ended(struct vp *vp, struct psthread *self, struct psthread *parent)
 {
     if (parent == self && self->created)
@@ -254,10 +254,10 @@ static PS_NOINLINE bool run_as_call_in_block(struct vp *vp, struct psthread *sel
 
 /* --- work first ---
  *
- * psthread_spawn runs the new thread at once, as a call on the stack of its maker, in two cases: no vp searches or
- * sleeps, or this vp's queue already has a thread that other vps can steal. So a recursion leaves its oldest thread,
- * which has the most work, to be stolen, and makes calls of the others. If no vp steals that thread, its joiner calls
- * it.
+ * psthread_spawn runs the new thread at once, as a call on the stack of its maker, in two cases: no vp searches or is
+ * parked, or this vp's queue already has a thread that other vps can steal. (A thread that cannot be called, see above,
+ * is put into the queue.) So a recursion leaves its oldest thread, which has the most work, to be stolen, and makes
+ * calls of the others. If no vp steals that thread, its joiner calls it.
  * A spawned thread ends like any thread: other threads may have its handle from psthread_self, and join it while it
  * runs.
  * A spawned thread that is called at once is not counted as submitted: the thread below it on the stack is counted, or
@@ -352,7 +352,7 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
 
 /* The fast case of join_thread. Joins t and frees it if t has ended and has no children, the caller is its parent, t is
  * the first in the parent's list of zombies, and no child is alive that could push itself. Returns false, with nothing
- * changed, if that is not so, if another thread joins t, or with a race detector. */
+ * changed, if that is not so, if another thread joins t, or if a race detector is used. */
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();

@@ -1,6 +1,7 @@
 /* Thread-specific values: up to PSTHREAD_KEYS_MAX keys, each with a value per thread.
  *
- * Callers: any thread; nothing here blocks. Foreign kernel threads become roots at their first psthread_setspecific.
+ * Callers: any thread. Nothing here blocks, except that a destructor may. Foreign kernel threads become roots at their
+ * first psthread_setspecific.
  *
  * A thread's descriptor holds one pointer (ps_thread_keys_slot). The pointer is NULL until the thread sets its first
  * value, so threads without values cost nothing. The pointer leads to a table that grows in steps of TABLE_STEP keys up
@@ -17,8 +18,8 @@
  * psthread_key_create before it returns the key, so before any other thread can know the key. A thread that ends reads
  * destructor, then checks generation again: so it does not call the destructor of a newer key in the same slot.
  *
- * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, two loads and
- * a compare more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
+ * Failures: EAGAIN, all keys exist; ENOMEM, a thread's table; EINVAL, no such key. Cost: getspecific, some loads
+ * and compares more than finding the current thread. Rejected: all PSTHREAD_KEYS_MAX values in each table (2 KiB for a
  * thread that uses one key). */
 #include "key.h"
 #include "exit.h"

@@ -18,7 +18,7 @@
  * epoll refuses a regular file (EPERM): such a file is ready for poll at once, or never. Closing a descriptor does not
  * wake a thread that waits for it, as with epoll. If epoll refuses for another reason (no memory, no descriptor for a
  * set, too long a chain of sets), the thread looks and yields in turns. Cost of a wait: five system calls, one of them
- * the poller's; for n descriptors n + 2 more. */
+ * the poller's; four if the descriptor is in the epoll set already. For n descriptors: five, and n + 2 more. */
 #define _GNU_SOURCE
 #include "address_wait.h"
 #include "os.h"

@@ -4,10 +4,10 @@
  * It is freed:
  *   detached thread                 by the thread itself, at its end
  *   thread that is never submitted  by psthread_discard
- *   joinable thread                 by the joiner, if it joins while the thread runs. Otherwise the thread becomes a
- *                                   *zombie* of its parent. The parent frees it: in a join of the first zombie
- *                                   of its list, in a later creation once it is joined, or in its waitall. When the
- *                                   parent and all its children have ended, zombies that were not joined become
+ *   joinable thread                 by the joiner, if it joins before the thread has ended. Otherwise the thread
+ *                                   becomes a *zombie* of its parent. The parent frees it: in a join of the first
+ *                                   zombie of its list, in a later creation once it is joined, or in its waitall. When
+ *                                   the parent and all its children have ended, zombies that were not joined become
  *                                   *orphans*: they are in no list, and the thread that joins or detaches an orphan
  *                                   frees it
  *   thread of psthread_create_ex    by the program (psthread_free) */

@@ -10,8 +10,8 @@
  * `take` must not wait. When ps_block_until returns, no `take` of this timer runs any more, and the timer's memory may
  * go.
  *
- * The poller is a kernel thread of the library that sleeps in epoll. The first timed wait starts it. Deadlines are
- * moments of os_now_ns. */
+ * The poller is a kernel thread of the library that sleeps in epoll. The first wait with a deadline, or for a
+ * descriptor, starts it. Deadlines are moments of os_now_ns. */
 #ifndef PS_TIMER_H
 #define PS_TIMER_H
 
@@ -36,7 +36,7 @@ bool ps_block_until(struct psthread *self, enum ps_wait kind, const volatile voi
 /* Returns 1 if the poller runs and nothing is left for it to wait for, neither a deadline nor a descriptor; otherwise
  * 0. Every thread that the poller has readied is in a queue by then (deadlock.c). */
 unsigned timer_poller_idles(void);
-/* Ends the poller; the next timed wait starts it again. Called by stop.c only. */
+/* Ends the poller; the next wait with a deadline, or for a descriptor, starts it again. Called by stop.c only. */
 void timer_stop(void);
 void timer_after_fork_in_child(void);
 
