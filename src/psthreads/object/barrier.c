@@ -2,8 +2,8 @@
  * spins or blocks, depending on the number of threads and on what else is ready (nthlib-2004 sections 2 and 3: hybrid).
  *
  * Callers: init and destroy: any thread. wait: a thread that may block, with an id below the count that no other thread
- * uses in this phase. In the next phase another thread of the set may use the id. A thread that has left the barrier
- * may destroy it at once, as with POSIX.
+ * uses in this phase. In the next phase another thread may use the id. A thread that has left the barrier may destroy
+ * it at once, as with POSIX.
  *
  * There is no shared queue. A thread that is about to block writes its address into the slot of its id, a line that no
  * other thread writes meanwhile. Where there are more members than vps, the threads that arrive on one vp are gathered,
@@ -14,8 +14,8 @@
  * Phases, memory orders, and why no wake-up is lost: tests/models/barrier.md.
  *
  * Failures: ENOMEM at init. Cost: one fetch-and-add. A member that spins stores twice more, to its own line. A member
- * that blocks costs one switch. The last to arrive takes the lock of each vp's queue once for the gathered threads.
- * Each thread that is not gathered costs it a store and an insertion.
+ * that blocks costs one switch. The last thread to arrive takes the lock of each vp's queue once for the gathered
+ * threads. Each thread that is not gathered costs the last thread a store and an insertion.
  * Rejected: sense reversal with one flag per member: the last member would write n lines even if all members spin.
  * Rejected: a tree or dissemination barrier: it pays from some dozens of processors on, and a blocked member cannot
  * pass a signal on. */
@@ -35,13 +35,13 @@ struct slot {
     PS_LINE_ALIGNED _Atomic(struct psthread *) waiter[2];
     _Atomic uint32_t came;
     PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* [phase % 2]: 1 while its thread may still read the barrier */
-    struct ps_gathered gathered[2];             /* [phase % 2]: threads that arrived on the vp of this number */
+    struct ps_gathered gathered[2];             /* [phase % 2]: threads that arrived on the vp with the slot's number */
 };
 
 struct psthread_barrier {
     unsigned count;
-    /* The number of vps when the first thread waited here; 0: none has waited yet. All members decide by this
-     * number. */
+    /* The number of vps when the first thread waited here; 0: no thread has waited yet. By this number all members
+     * decide alike whether they spin or are gathered. */
     _Atomic unsigned vps;
     PS_LINE_ALIGNED _Atomic uint32_t arrived; /* threads that have arrived in this phase; the last one sets it to 0 */
     PS_LINE_ALIGNED _Atomic uint32_t phase;   /* written by the last thread to arrive */
@@ -74,8 +74,8 @@ int psthread_barrier_destroy(psthread_barrier_t b)
     return 0;
 }
 
-/* Readies up to `most` threads whose addresses are in the slots. Not inlined: its array would otherwise take stack
- * space in the frames of callers that block. */
+/* Readies up to `most` threads whose addresses are in the slots. withdraws: as in open_barrier. Not inlined: its array
+ * would otherwise take stack space in the frames of callers that block. */
 static PS_NOINLINE void ready_named(struct psthread_barrier *b, uint32_t phase, bool withdraws, unsigned most)
 {
     struct psthread *ready[AT_ONCE];
@@ -113,8 +113,8 @@ static void open_barrier(struct psthread_barrier *b, uint32_t phase, bool withdr
         ready_named(b, phase, withdraws, others);
 }
 
-/* Waits for the end of the phase. The caller has arrived, and its address is not in its slot. It spins `left` rounds;
- * then it writes its address there and blocks. */
+/* Waits for the end of the phase. The caller has arrived, and its address is not in its slot. It spins `left` rounds.
+ * If the phase has not ended by then, it writes its address there and blocks. */
 static void await_phase(struct psthread_barrier *b, struct slot *s, uint32_t phase, unsigned left)
 {
     for (; left; left = ps_spin_round(left))
@@ -141,7 +141,7 @@ static PS_NOINLINE int open_for_blocked(struct psthread_barrier *b, struct slot 
     return PSTHREAD_BARRIER_SERIAL;
 }
 
-/* One thread's wait, in a barrier whose members may spin, and with the race detector. */
+/* The wait of one thread, if the barrier's members may spin, or if the program runs with a race detector. */
 static PS_NOINLINE int wait_in_general(struct psthread_barrier *b, struct slot *s, uint32_t phase)
 {
     /* Read before the arrival: once this member has arrived and blocks, another member may free the barrier. */

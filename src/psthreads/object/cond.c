@@ -20,9 +20,9 @@
  * `timed`, also before it releases the mutex. When its deadline comes it must not touch the object, because a thread
  * that has just woken all others may be destroying it. signal wakes waiters without a deadline first.
  *
- * Cost: signal without waiters is one load. Rejected: broadcast moves the woken threads to the mutex's queue (wait
+ * Cost: signal without waiters is two loads. Rejected: broadcast moves the woken threads to the mutex's queue (wait
  * morphing): this ties the two objects together, and threads that are not preempted mostly find the mutex free when
- * they run. EPERM (checked build): the caller does not hold the mutex. */
+ * they run. EPERM: the caller does not hold the mutex (checked build), or no thread holds it (other builds). */
 #include "address_wait.h"
 #include "mutex.h"
 #include "psthread.h"

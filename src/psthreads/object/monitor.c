@@ -6,8 +6,9 @@
  * notifier has left, and perhaps after other threads. So it must test its condition again (Mesa's semantics; Hoare's
  * would need a switch for each notify).
  *
- * Callers: any thread; enter and wait may block. wait and leave must be called inside the monitor (checked build:
- * EPERM). notify should be, too: outside it may come before a thread that is about to wait, and be lost.
+ * Callers: any thread; enter and wait may block. wait and leave must be called inside the monitor. Otherwise they
+ * return EPERM: in a checked build always, in other builds if no thread is inside. notify should be, too: outside it
+ * may come before a thread that is about to wait, and be lost.
  * Rejected: nested entry by the holder: wait would have to know how many levels to leave. */
 #include "mutex.h"
 #include "psthread.h"

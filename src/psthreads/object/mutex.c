@@ -6,9 +6,9 @@
  * unlock and trylock never wait for the mutex.
  *
  * No convoy: a released lock is free at once. A running thread may take it before the woken thread runs (barging). So a
- * lock that is taken often does not cost a switch each time. Starvation is bounded: a woken thread that loses enters
- * the queue at the front, and after LOSSES_MAX attempts the lock is transferred to it. A thread that polls lets others
- * run: count_turn.
+ * lock that is taken often does not cost a switch each time. Starvation is bounded, except for a thread with a
+ * deadline: a woken thread that loses enters the queue at the front, and after LOSSES_MAX attempts the lock is
+ * transferred to it. A thread that polls lets others run: count_turn.
  *
  * A thread may free the mutex's memory as soon as it knows that no thread holds the mutex or waits for it, as POSIX
  * requires. So the last access of unlock comes before it readies a thread that could find this out.
@@ -36,7 +36,7 @@
 #define WAITERS 2u             /* the queue is not empty; exact under `lock` */
 #define WOKEN 4u               /* a woken thread has not tried to take the lock yet: unlock wakes no other */
 #define TRANSFER 8u            /* the first in the queue has lost too often: unlock gives it the lock */
-#define TIMED 16u              /* threads with a deadline may wait on the address of `state`: unlock wakes them all */
+#define TIMED 16u              /* timed waiters may wait on `state`: an unlock that frees the lock wakes them all */
 
 #define LOSSES_MAX 4
 #define TURNS 64
@@ -89,8 +89,8 @@ static bool try_for_a_while(struct ps_mutex *m, uint32_t woken)
 }
 
 /* Puts the caller into the queue and returns true. Returns false if the lock has become free: then the caller has it.
- * woken: as above; such a caller enters at the front. starved: the caller has lost too often, so the next unlock is to
- * give it the lock (TRANSFER). */
+ * woken: as in try_for_a_while; a woken caller enters at the front. starved: the caller has lost too often, so the next
+ * unlock is to give it the lock (TRANSFER). */
 static bool queue_up_for_mutex(struct ps_mutex *m, struct ps_waiter *me, uint32_t woken, bool starved)
 {
     ps_spin_lock(&m->lock);

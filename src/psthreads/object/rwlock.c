@@ -15,8 +15,8 @@
  * `writers`. All four accesses are seq_cst: one thread sees the other. unlock does not touch the lock after its step on
  * `state`: a wake needs only the address. tests/models/rwlock.pml checks this.
  *
- * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers). Cost: one compare-and-swap each way. Rejected: readers first
- * (a writer may starve); a hand-over in order of arrival (a convoy, as for the mutex). */
+ * Failures: EBUSY, ETIMEDOUT, EAGAIN (too many readers), EPERM (unlock of a free lock). Cost: one compare-and-swap each
+ * way. Rejected: readers first (a writer may starve); a hand-over in order of arrival (a convoy, as for the mutex). */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "psthread.h"

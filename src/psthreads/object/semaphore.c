@@ -10,7 +10,8 @@
  * post    value + 1 (release). If a thread waits: wakes one. (address_wait.c: a waiter that enters its queue after the
  *         change sees the change.)
  * tests/models/semaphore.pml checks this.
- * Failures: EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each way where no thread waits. */
+ * Failures: EINVAL (init), EBUSY (destroy), EOVERFLOW, EAGAIN, ETIMEDOUT. Cost: one read-modify-write each way if no
+ * thread waits. */
 #include "active_wait.h"
 #include "address_wait.h"
 #include "psthread.h"

@@ -8,12 +8,12 @@
  * that keep adding work can delay wait.
  *
  * Each piece of work is an entry in a list of the queue *and* one detached psthread in the ready queues, its runner.
- * The two are not tied together. A runner takes the oldest entry at the time when it runs. If waiting threads have left
- * none, it ends at once. A piece that calls psthread_exit ends there, both in a runner and in a waiting thread: the
- * exit stops at call_entry (exit.h).
+ * The two are not tied together. A runner takes the oldest entry at the time when it runs. If waiting threads have
+ * taken all entries, the runner ends at once. A piece that calls psthread_exit ends there, both in a runner and in a
+ * waiting thread: the exit stops at call_entry (exit.h).
  *
  * Failures: ENOMEM in init and add (then nothing was added). Cost of a piece: the creation of a thread that does not
- * block, and two short locks. Rejected: a permanent runner per vp (it would hold a stack, and its work would be in no
+ * block, and four short locks. Rejected: a permanent runner per vp (it would hold a stack, and its work would be in no
  * ready queue, where thieves look). Rejected: one list for both kinds (a runner without a stack could take work that
  * blocks). */
 #include "check.h"
@@ -47,7 +47,7 @@ struct psthread_workqueue {
     struct list todo[2];
     struct entry *free;
     /* A waiter enters under `lock`, after it has read `pending` under the lock. The thread that brings `pending` to 0
-     * then takes the lock and removes the waiters. So either the waiter reads 0, or that thread finds it in the
+     * then takes the lock and removes the waiters. So either the waiter reads 0, or that thread finds the waiter in the
      * list. */
     struct ps_waitq waiters;
     /* add adds 1; a thread that has run an entry subtracts 1 (acq_rel: a thread that reads 0 sees what all work
