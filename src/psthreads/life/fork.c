@@ -1,10 +1,11 @@
 /* The library in a forked child. The child has one kernel thread and a copy of all of the parent's memory.
  *
- * The thread that forked goes on. No other kernel thread exists in the child, so the threads that they ran do not exist
- * either, nor do those that waited. The runtime forgets what it has noted about them. It does not read their records:
- * these lie on stacks that the C library gives to new kernel threads. The program's objects (mutexes and so on) stay as
- * they are; the program must make anew those at which other threads waited. If the thread that forked has a
- * thread-local block, the child's kernel thread is that thread to the C library from here on. */
+ * The thread that forked goes on. The parent's other kernel threads do not exist in the child. So the threads that
+ * those ran do not exist either, nor do the threads that waited. The runtime forgets what it has noted about them. It
+ * does not read their records: these lie on stacks that the C library gives to new kernel threads. The program's
+ * objects (mutexes and so on) stay as they are; the program must make anew those at which other threads waited. If the
+ * thread that forked has a thread-local block, the C library takes the child's kernel thread for that thread from here
+ * on. */
 #include "life.h"
 
 #include "address_wait.h"
@@ -59,9 +60,9 @@ static void forget_who_waits(const struct uth *but)
 }
 
 /* Makes self a root's vp, with block as its own storage. Called if the thread that forked was in a thread-local block.
- * fork has put the block's descriptor in the place of the initial thread's: for the C library and the kernel, that
- * thread is the child's only kernel thread. So the context that runs is bound to self. (The storage that the kernel
- * thread had in the parent is free memory to the C library now, unless it was the initial thread's.) */
+ * fork has put the block's descriptor in the place of the initial thread's: for the C library and the kernel, the
+ * thread of the block is the child's only kernel thread. So the context that runs is bound to self. (The storage that
+ * the kernel thread had in the parent is free memory to the C library now, unless it was the initial thread's.) */
 static void own_by_fork(struct vp *self, struct uth_tls *block)
 {
     vp_run(self)->own_uth = vp_run(self)->uth;

@@ -49,7 +49,7 @@ const struct ps_upcalls ps_upcalls = {
 void ps_configure(const struct ps_settings *wanted) { ps_life.settings = *wanted; }
 
 /* Returns how many pauses of the processor take about as long as blocking and being resumed: two switches and two queue
- * operations (balder-threads-2004 section 2 also measures this at the start). Sets per_region_cycles from the same
+ * operations (balder-threads-2004 section 2 measures this at the start, too). Sets per_region_cycles from the same
  * measurement. */
 static unsigned measure_spin_limit(void)
 {
@@ -91,7 +91,7 @@ static size_t stack_wanted(const psthread_config_t *config)
     return bytes ? bytes : DEFAULT_STACK_BYTES;
 }
 
-/* Reports which processors this process has among the ranks of an MPI job on this machine, and why
+/* Reports how many processors this process has among the ranks of an MPI job on this machine, and why
  * (PSTHREADS_VERBOSE). */
 static void tell_share(unsigned n)
 {
@@ -196,7 +196,8 @@ static int start_locked(const psthread_config_t *config)
     if (err)
         return err;
     size_t stack = stack_wanted(config);
-    /* Stacks are larger than was asked for, because a joiner may run a thread in the unused part of its own stack. */
+    /* Stacks are larger than was asked for, because a joiner may run a thread in the unused part of its own stack. A
+     * size from the settings stays as it is. */
     if (!ps_life.settings.stack_bytes || (config && config->stack_size))
         stack += stack / (UTH_CALL_SHARE - 1) + 1;
     uth_init(stack);
@@ -218,8 +219,8 @@ static int start_locked(const psthread_config_t *config)
     ps_store_release(&ps_rt.table_size, (uint32_t)n);
     quota_park_init();
     share_configure();
-    /* An order of stealing that the program has given holds from the first theft. The machine's order is read later, by
-     * a vp that has nothing else to do. */
+    /* An order of stealing that the program has given holds from the first theft. The machine's order is computed
+     * later, by a vp that has found no work. */
     if (victims_are_given())
         ps_prepare_victims();
     uth_overflow_install(ps_current_uth, ps_life.settings.describe ? ps_life.settings.describe : describe_current,
@@ -229,10 +230,10 @@ static int start_locked(const psthread_config_t *config)
     return 0;
 }
 
-/* No fork happens while the library starts or stops: a child could neither continue that nor start anew. A start takes
- * the lock of the loaded objects while it holds start_lock. So the handlers before a fork must lock in this order, too.
- * fork calls these handlers in the reverse order of their registration: os_objects_init registers its own first
- * (watch_forks).
+/* No fork happens while the library starts or stops: a child could neither finish what its parent had begun, nor start
+ * the library anew. A start takes the lock of the loaded objects while it holds start_lock. So the handlers before a
+ * fork must lock in this order, too. fork calls these handlers in the reverse order of their registration:
+ * os_objects_init registers its own first (watch_forks).
  *
  * The thread that forks stays on its kernel thread until the fork is over, whatever it waits for in the C library. It
  * holds the C library's locks then, malloc's among them, and without these no kernel thread could be started to run it

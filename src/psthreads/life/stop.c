@@ -173,7 +173,7 @@ int psthread_finalize(void)
 static pthread_key_t main_key;
 
 /* Stops the library's kernel threads if no root is left. The caller carries no vp. Ends the process if the caller and
- * the kernel thread for dumps are the last ones: the latter sleeps, and would keep the process. */
+ * the kernel thread for dumps are the last ones: the kernel thread for dumps sleeps, and would keep the process. */
 static void stop_kernel_threads(void)
 {
     pthread_mutex_lock(&ps_life.start_lock);

@@ -1,5 +1,5 @@
-/* The table of vps. The regular vps are made when the library starts, guests when a kernel thread finds no free one to
- * claim. All are freed when the library stops. See vp.h. */
+/* The table of vps. The vps 0 .. num_vps - 1 are made when the library starts, a guest when a kernel thread finds no
+ * free vp to claim. psthread_finalize frees all. See vp.h. */
 #include "handoff.h"
 #include "life.h"
 #include "os.h"
