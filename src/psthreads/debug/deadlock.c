@@ -1,6 +1,6 @@
 /* The deadlock report: threads wait, and nothing can ever wake them.
  *
- * Caller: a vp that has parked and found nothing (idle_park), before it sleeps. Cost: one look at each vp's bit in the
+ * Caller: a vp that has parked and found nothing (idle.c), before it sleeps. Cost: one look at each vp's bit in the
  * idle set, when the vp has nothing else to do. The look ends at the first vp that is not parked. While a root runs,
  * its vp is not parked.
  *
@@ -90,18 +90,20 @@ void ps_end_process(void)
     os_thread_detach(t);
 }
 
-/* A vp is parked while its bit in the idle set is set. For a vp with a dedicated thread the bit also means that the vp
- * sleeps (sleep_dedicated in dedicated.c), and that it runs no handler of the program: a handler adds 1 to `parks` at
- * its end. The four steps:
+/* Here a vp counts as parked if its bit in the idle set is set. Some vps sleep outside of the
+ * idle set: dedicated ones, those of lone roots, spares that stand by, homes that stand aside. Such a vp counts as
+ * parked if its `sleeps` is set and it runs no handler of the program. A handler adds 1 to `parks` at its end. The four
+ * steps:
  *   1. Every attached vp is parked, and none searches.
- *   2. Nothing is ready: every queue is empty (read under its lock), every handoff slot, every root's slot.
+ *   2. Nothing is ready: every queue is empty (read under its lock), every handoff slot, every pinned slot.
  *   3. As 1, and ps_idle.parks has the value that it had before 1.
  *   4. The process has no kernel threads except those that carry attached vps, those of offline vps, the watchdog, the
  *      kernel thread for dumps, and the poller. The watchdog and the kernel thread for dumps ready nothing. The poller
  *      had nothing to wait for before 1: otherwise it could have readied a thread since 2.
- * Only the thread that wakes a vp clears its bit. Only a vp that parks sets its bit, and that vp first adds 1 to
- * `parks`. So between 1 and 3 no bit was clear, and during 2 no vp ran anything but this look. This includes roots: a
- * root's bit is set while it waits in the runtime and its vp has found nothing.
+ * A vp's bit is cleared by the thread that wakes the vp, or by the vp itself when it has found work. Only a vp that
+ * parks sets the bit of an attached vp, or `sleeps`, and only for itself; it first adds 1 to `parks`. So between 1 and
+ * 3 no vp stopped being parked, and during 2 no vp ran anything but this look. This includes roots: the bit of a root's
+ * vp is set while the root waits in the runtime and its vp has found nothing.
  * If only 4 fails, a foreign kernel thread may still act: nothing is reported. But a kernel thread may just be ending,
  * so this vp looks again up to RETRIES times. */
 int64_t deadlock_look(struct vp *vp, unsigned looks)

@@ -10,8 +10,8 @@ struct vp;
  * parked. Returns for how many ns it may sleep before it looks again; negative: for ever. */
 int64_t deadlock_look(struct vp *vp, unsigned looks);
 
-/* Ends the process by exit(0), on a kernel thread made for this. Called when no thread is left that could do
- * anything. */
+/* Ends the process by exit(0), on a kernel thread made for this; if the system refuses it, on the calling one. Called
+ * when no thread is left that could do anything. */
 void ps_end_process(void);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Memory is read as dump_target.h says. The process runs on meanwhile, so an object that moves may be shown twice, or
  * half. A pointer that leads nowhere ends that list, never the process that reads. If the process that is read ends
- * meanwhile, the dump says so, and does not show zeros. Lists are followed up to MOST steps. Callers: any thread, one
- * at a time in a process. */
+ * meanwhile, dump_state returns ESRCH, or its last line says so. Lists are followed up to MOST steps. Callers: any
+ * thread, one at a time in a process. */
 #include "dump.h"
 #include "dump_target.h"
 #include "quota_park.h"
@@ -145,7 +145,7 @@ static void say_callers(uintptr_t thread, uintptr_t uth)
 }
 
 /* Lists the thread whose context is saved on uth, if it waits, and the threads below it on that stack. pinned: the
- * thread that is ready in the vp's own slot. */
+ * thread that is ready in the vp's pinned slot. */
 static void say_waiting(uintptr_t uth, uintptr_t pinned)
 {
     uintptr_t wait = uth + dump_field("uth.wait"), thread = pointer_in(wait, "uth_wait.thread");

@@ -8,7 +8,8 @@
 /* Returns the calling process's number and tables, for dump.h. */
 struct dump_process dump_this_process(void);
 
-/* Reads PSTHREADS_DUMP and begins to wait for requests. Called once, when the library starts. */
+/* Reads PSTHREADS_DUMP and begins to wait for requests. Called when the library starts; does nothing if an earlier
+ * start has set the path. */
 void dump_request_start(void);
 /* Writes a dump into the file, if PSTHREADS_DUMP is set. Callers: any kernel thread; does nothing while another one
  * writes. */

@@ -29,8 +29,8 @@ extern struct dump_target {
 
 /* Reads process's tables and maps. Returns 0, or the errno value with which its memory cannot be read. */
 int dump_target_begin(const struct dump_process *process);
-/* Returns whether the process still exists. If it does, a number that was read before as 0 was not read so because the
- * process had ended. */
+/* Returns whether the process still exists. If so, it existed during all earlier reads: a 0 among them does not come
+ * from its end. */
 bool dump_target_is_there(void);
 
 /* dump_copy copies memory of the process; returns 0 or an errno value. dump_number returns a number of 1 to 8 bytes. */
