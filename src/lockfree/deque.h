@@ -28,8 +28,8 @@
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
 /* ps_deque_calm_owner looks once in this many calls, and returns true if no item was stolen since its last look. A
- * fence costs about 20 cycles. To become fenced again costs about a hundred where the owner answers. So a wrong guess
- * loses less than the fences that were paid while waiting. Tests make it 1. */
+ * fence costs about 20 cycles. To become fenced again costs about a hundred where the owner answers. So a thief that
+ * comes right after the deque has become unfenced costs less than the fences of the calls before. Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif

@@ -58,7 +58,7 @@ static PS_ALWAYS_INLINE struct ps_piece *ps_magazine_pop(struct ps_magazine *m)
  * the depot has nothing. */
 bool ps_magazine_refill(struct ps_magazine *m, struct ps_depot *depot, unsigned batch);
 /* Adds a piece. True: m is full, and the client must call ps_magazine_spill before the next push. This function does
- * not call ps_magazine_spill itself: it is inline, and needs fewer arguments so. */
+ * not call ps_magazine_spill itself: it is inlined, and needs fewer arguments that way. */
 static PS_ALWAYS_INLINE bool ps_magazine_push(struct ps_magazine *m, struct ps_piece *piece, unsigned batch)
 {
     piece->next = m->free;

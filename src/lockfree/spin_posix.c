@@ -13,8 +13,8 @@
  * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX
  * mutex does not fit there; so a lock's address is hashed to an entry in a table of mutexes. An entry's mutex guards
  * the words of all locks that hash to it. A thread that finds its lock's word set waits on the entry's condition
- * variable. Locks that share an entry share wake-ups, hence the broadcast; none of them waits for another longer than
- * for a look.
+ * variable. The release of a lock wakes all kernel threads that wait at its entry, also for other locks. Each of them
+ * looks at its own lock's word again.
  * A forked child makes the entries anew before it does anything else, because the threads in their critical sections
  * are not in the child. The locks' words stay as they are.
  * Rejected: to hold the entry's mutex for as long as the lock (a thread with two locks of one entry would deadlock with
