@@ -279,7 +279,8 @@ void ee_wake(_Atomic uint32_t *word, unsigned n);
 /* Lets another entity run on this carrier. If no other is ready, and also from time to time, it yields the processor to
  * other kernel threads. [switches] */
 void ee_yield(void);
-/* Lets another entity run on this carrier if one is ready, and does nothing else. [switches] */
+/* If another entity is ready on this carrier, lets it run. Otherwise returns at once, without a system call.
+ * [switches] */
 void ee_offer(void);
 /* Returns whether an entity is ready that can run only on the caller's carrier, and that has already been kept waiting
  * there. The caller should then call ee_yield. */

@@ -3,12 +3,13 @@
  * The owner of such a mutex must be the number of a kernel thread, but a thread in a block has another number. So a
  * thread that makes a call with such a mutex becomes dedicated, and for the time of the call it has the number of its
  * kernel thread. Other mutexes that it owns or takes have the block's number as owner: each mutex is unlocked under the
- * number under which it was locked. The kind is stored in the mutex, also if another process has made it in shared
- * memory.
- * A root (home.h) locks robust mutexes with its home's number wherever it is, because home's list of robust mutexes has
- * them. Others it locks with the number of the kernel thread where it is, and unlocks them with that same number.
- * Limit: the case is not handled that a root locks such a mutex at home and unlocks it away, or the other way round,
- * while another thread waits for it in the kernel.
+ * number under which it was locked. The functions here read the kind from the mutex itself, so they also know
+ * mutexes in shared memory that another process has made.
+ * A root (home.h) locks robust mutexes under its home's number wherever it is, because home's list of robust mutexes
+ * has them. It locks a mutex of the other two kinds under the number of the kernel thread on which it is then, and
+ * unlocks it under the number under which it was locked. Limit: the kernel compares that number with the kernel thread
+ * that makes the call. So one case is not handled: a root locks such a mutex at home and unlocks it away, or the other
+ * way round, while another thread waits for it in the kernel.
  *
  * Cost: an ordinary mutex costs a look at its kind, a load and a jump more. */
 #define _GNU_SOURCE

@@ -126,8 +126,10 @@ static void give_numbers(struct openblas *b, unsigned n, const int *number)
 
 /* --- a call --- */
 
-/* Sets the number of threads that the library's calls use, to at most the bound. Does nothing if the bound is not known
- * yet, or we do not run the library's jobs. The caller holds the lock. */
+/* Sets the number of threads that the library's calls use to `width`, or to the bound if that is smaller. If the
+ * program has meanwhile set another number by the library's own function, this number first becomes the bound. Does
+ * nothing if the bound is not known yet, if the number cannot be set (cpu_number is NULL), or if we do not run the
+ * library's jobs. The caller holds the lock. */
 static void set_width_of(struct openblas *b, unsigned width)
 {
     unsigned bound = ps_load_relaxed(&b->library.bound), before = ps_load_relaxed(&b->library.width);

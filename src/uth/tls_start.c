@@ -82,8 +82,8 @@ void uth_tls_may_ask(uint32_t asks)
         continue;
 }
 
-/* Looks whether a loaded object reads floating-point status flags or asks for a stack's bounds. Called by uth_tls_init,
- * and each time that objects are looked at; what was found once is not looked for again. */
+/* Looks whether a loaded object may read floating-point status flags, or asks for a stack's bounds. Called by
+ * uth_tls_init, and by look_at_objects after something was loaded. What was found once is not looked for again. */
 static void look_for_askers(void)
 {
     if (!cpu_float_flags_kept() && uth_tls_objects_read_flags(uth_blocks.layout.shared_segment))

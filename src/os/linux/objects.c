@@ -1,8 +1,9 @@
-/* Asks the dynamic linker what is loaded, and loaded objects which names they take from others.
+/* Tells which objects are loaded, and which names these objects need from other objects.
  *
- * Does: dl_iterate_phdr, but never during a fork. The dynamic linker's lock is not handled at a fork: if a child is
- * forked while another kernel thread holds it, the child can never load anything, nor ask again. Programs rarely ask,
- * but this runtime does, when outermost regions begin.
+ * Does: os_objects_visit calls dl_iterate_phdr, but never during a fork. The C library does not free the dynamic
+ * linker's lock in a forked child: if another kernel thread held it at the fork, the child can never load anything, nor
+ * ask again. Programs rarely ask, but this runtime does, when outermost regions begin. os_needed_visit asks without
+ * this care: only constructors and destructors call it (os.h).
  * Callers: any thread; the call-back must not ask again, nor fork. Cost: two locks, some 20 ns.
  *
  * A dlopen of the program may be under way at a fork as well; then the lock is held in the child for ever. So the first

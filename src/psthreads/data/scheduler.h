@@ -49,11 +49,13 @@ enum ps_wait {
     /* a word in memory (ps_wait_on): psthread_once, and all waits of the OpenMP core except the next two */
     PS_WAIT_WORD,
     PS_WAIT_TEAM_BARRIER, /* ps_team: a member waits in the barrier */
-    PS_WAIT_TEAM_END,     /* ps_team: the parent waits for the members' end, or a thread for a helper's (recall.c) */
-    PS_WAIT_SEM,          /* a psthread_sem_t */
-    PS_WAIT_RWLOCK,       /* a psthread_rwlock_t */
-    PS_WAIT_FD,           /* a file descriptor; the object is its number */
-    PS_WAIT_TIME,         /* a point in time: psthread_sleep */
+    /* ps_team: the parent waits for the members' end. Or the parent, or the member that runs above it on its stack,
+     * waits for the end of member 0's helper (recall.h). */
+    PS_WAIT_TEAM_END,
+    PS_WAIT_SEM,    /* a psthread_sem_t */
+    PS_WAIT_RWLOCK, /* a psthread_rwlock_t */
+    PS_WAIT_FD,     /* a file descriptor; the object is its number */
+    PS_WAIT_TIME,   /* a point in time: psthread_sleep */
     /* The event that a layer over a foreign interface waits for (layer.h), such as an MPI message. */
     PS_WAIT_OUTSIDE,
 };

@@ -32,8 +32,9 @@ struct share_claim {
     uint64_t cpus[SHARE_CPU_WORDS]; /* a set of bits: the processors that it may use */
     /* The answer: how many processors the process gets, at least 1. */
     uint32_t allowed;
-    /* Its part of the machine, in units of 1 / SHARE_ONE processor. In step 3: the fraction for which the process may
-     * still get one more processor; 0: none. */
+    /* The process's part of the machine, in units of 1 / SHARE_ONE processor. In step 3 (head of this file): what the
+     * part has beyond whole processors. The process with the largest remainder gets the next processor that is left. 0:
+     * the process gets no further one. */
     uint32_t part;
     /* The process gets what it wants, and takes no part in further rounds of the division. */
     bool settled;

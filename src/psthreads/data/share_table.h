@@ -44,7 +44,7 @@ struct share_slot {
 struct share_table {
     _Alignas(64) _Atomic uint64_t magic;
     _Atomic uint32_t change;
-    _Atomic uint32_t used; /* slots from this number on were never used */
+    _Atomic uint32_t used; /* readers look only at slots below this number */
     struct share_slot slot[SHARE_SLOTS];
 };
 _Static_assert(sizeof(struct share_table) == 64 + SHARE_SLOTS * 192, "the same for 32 and for 64 bits");

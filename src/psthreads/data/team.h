@@ -141,8 +141,9 @@ struct ps_team {
         /* Makes the struct as large as one word. */
         bool unused;
     } at_end; /* what the join still has to do once all members have ended; all zero: nothing */
-    /* (shared) Some region of this team had tasks. So, if threads have blocks, the parent calls no members on its stack
-     * in later regions. Kept when a larger team succeeds this one. */
+    /* (shared) A region of this team has had tasks. If threads have blocks, no join that begins afterwards calls
+     * members on the parent's stack: neither the same region's nor a later one's (ps_team_join says why). Kept when a
+     * larger team succeeds this one. */
     _Atomic bool had_tasks;
     _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* the first barrier of rounds has a number above this one (team_rounds.c) */

@@ -30,7 +30,9 @@
 
 struct vp;
 
-/* Notes where the root of vp, the caller, runs; looks for a meeting if a look is due, and may move. now: cpu_cycles. */
+/* Called by the root of vp when it opens an outermost region; `now` is cpu_cycles(). Notes on which processor the root
+ * runs. If a look is due, looks for a meeting (see above); after several in a row, moves the root's kernel thread to
+ * another processor. Does nothing if places are on, or if a member runs in the root's place. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);
 
 /* Returns the first processor of mask, counted up from `cpu` and around, that is neither `cpu` nor in taken; -1:

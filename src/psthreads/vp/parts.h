@@ -24,8 +24,9 @@ struct vp_outer {
      * dedicated in the root's regions begin with them. A dedicated vp: those with which its kernel thread begins. */
     uint64_t mask;
     struct os_cpuset cpus;
-    /* The mask that the root, or the dedicated thread, has set last, inside of regions or outside. Threads that begin
-     * members read it. */
+    /* The signal mask that the vp's root, or the thread to which the vp is dedicated, has set last, inside of regions
+     * or outside. Other threads read it: vps that begin members of inner regions (inherited.c), the root's dedicated
+     * vp, and threads that send a signal to the root. */
     _Atomic uint64_t inner_mask;
     bool own_changed; /* The root has set its mask or processors since its last region. Owner only. */
 };

@@ -38,8 +38,9 @@ struct ps_runtime {
     bool verbose;
     /* The plain controls: those of the thread that started the library (floats.h). */
     struct cpu_float floats;
-    /* If this points to true, members begin with the floating-point state of the region's opener (floats.h). If it
-     * points to false, or is NULL, a member of an outermost region keeps its own. */
+    /* With which rounding and traps members begin (floats.h). If this points to true: with those of the region's
+     * opener. If it points to false, or is NULL: a member of an outermost region that has run before keeps those
+     * that it had at the end of its last region; every other member begins with the opener's. */
     const bool *floats_of_opener;
     unsigned max_spares;                /* the most spares; 0: there is no watchdog either */
     _Atomic(struct ps_places *) places; /* NULL: no member is ever bound (bind.h) */

@@ -136,7 +136,8 @@ void watchdog_stop(void);
 void watchdog_forget(void);
 /* Lets a thread that arms the watchdog start its kernel thread again. Called when the spares are gone. */
 void watchdog_may_start(void);
-/* Sets all state as it is before the watchdog is armed for the first time. Called when the library starts, and in a
+/* Makes the watchdog as it is before it is armed for the first time: no kernel thread, no spares, nothing asked. What
+ * its policies have learnt (spares.c), and the counts for reports, stay. Called when the library starts, and in a
  * forked child. */
 void watchdog_reset(void);
 
