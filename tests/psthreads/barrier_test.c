@@ -162,7 +162,7 @@ static void test_root_among_many(void **state)
     for (unsigned n = 3; n <= MOST; n += 5) {
         psthread_t t[MOST];
         struct one_of_them one[MOST];
-        struct with_root w = {.n = n, .phases = 200, .yields = n % 2};
+        struct with_root w = {.n = n, .phases = PS_TSAN ? 40 : 200, .yields = n % 2};
         assert_int_equal(psthread_barrier_init(&w.barrier, n), 0);
         for (unsigned i = 1; i < n; i++) {
             one[i] = (struct one_of_them){&w, i};

@@ -357,7 +357,7 @@ static void detached_threads_are_recycled(void **state)
     (void)state;
     with_vps(2);
     const psthread_attr_t detached = {.flags = PSTHREAD_ATTR_DETACHED};
-    enum { ROUNDS = 400, N = 500 };
+    enum { ROUNDS = PS_TSAN ? 50 : 400, N = 500 };
     long before = 0;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < N; i++) {

@@ -309,7 +309,7 @@ static void nostack_thread_may_not_block(void **state)
 static void ready_threads_own_no_stack(void **state)
 {
     (void)state;
-    enum { N = 100000 };
+    enum { N = PS_TSAN ? 5000 : 100000 };
     with_vps(1);
     ps_store_relaxed(&counter, 0);
     struct rusage before, after;
