@@ -20,7 +20,7 @@ static char root[64];
 static int made_root_make(void **state)
 {
     (void)state;
-    strcpy(root, "/dev/shm/ps-root-XXXXXX"); /* in memory: ext4 takes a minute for ten thousand files that go again */
+    strcpy(root, "/dev/shm/ps-root-XXXXXX"); /* in memory: on ext4 topology_peer took a minute, here two seconds */
     if (mkdtemp(root) != NULL)
         return 0;
     strcpy(root, "/tmp/ps-root-XXXXXX");
