@@ -154,11 +154,13 @@ struct ps_wake_tries {
     uint64_t until_ns; /* no waker tries before this time */
 };
 struct ps_wake_spread {
-    /* The processors on which the vp last went to sleep, and from which it was last woken (negative: unknown). */
+    /* The processors on which the vp last went to sleep (the vp writes it), and from which it was last woken (its waker
+     * does). Negative: unknown. tests/models/wake_spread.md says why neither needs an atomic. */
     int slept_on, woken_from;
     /* The waker has narrowed the mask of the vp's kernel thread for this wake-up. The vp clears the flag. */
     bool moved;
-    /* How many further wake-ups are to be made on another processor, since the system made one on the waker's. */
+    /* How many further wake-ups are to be made on another processor, since the system made one on the waker's. The
+     * woken vp sets it, its wakers count it down. */
     unsigned pulled;
     struct ps_wake_tries tries;
     uint64_t woken_at_ns; /* the time of the last try */
