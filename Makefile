@@ -80,7 +80,8 @@ help-developers: help
 ### make manycore-apps    the manycore paper's six applications: table 1, figures 17 to 20, pictures in
 ###                   build/bench/manycore (three minutes; FULL=1: larger inputs, half an hour; KEEP=1: rows and
 ###                   pictures into bench/results and docs; PEERS as of make bench)
-### make check-long   what make check leaves out: kernel threads, clang, other numbers of vps, instruction counts
+### make check-long   what make check leaves out: kernel threads, clang, other numbers of vps, instruction counts; the
+###                   virtual manycore, the applications, the benchmarks' programs
 ### make check-peers  the tests' programs under libgomp and libomp: a program that fails there is wrong itself
 ### make check-by-hand    tests that take minutes each, or the network: the manycore applications at length, mpi4py's
 ###                   own tests
@@ -127,13 +128,14 @@ demo:
 	    cp $(BUILD)/demo/results.json bench/results/demo.json)
 
 check:
-	tools/install-deps build check manycore apps
+	tools/install-deps build check
 	tools/get-libomp
 	@$(CONFIGURE_ANEW)
 	$(MAKE) test
 
-test: all
-	cd $(BUILD) && $(CTEST) -LE '^(models|long|by_hand)$$'
+test: $(BUILD)/build.ninja
+	$(CMAKE) --build $(BUILD) -j $(JOBS) --target check_programs
+	cd $(BUILD) && $(CTEST) -LE '^(models|long|by_hand|apps|bench|manycore|mpi)$$'
 
 models:
 	tools/install-deps build check
@@ -143,8 +145,11 @@ models:
 guarantees: all
 	cd $(BUILD) && $(CTEST) -L guarantees --repeat until-fail:$(or $(REPEAT),1)
 
-check-long: all
-	cd $(BUILD) && $(CTEST) -L '^long$$' -LE '^(libgomp|libomp)$$'
+check-long:
+	tools/install-deps build check manycore apps
+	@$(CONFIGURE_ANEW)
+	$(MAKE) all
+	cd $(BUILD) && $(CTEST) -L '^(long|apps|bench|manycore)$$' -LE '^(libgomp|libomp|models|by_hand)$$'
 
 check-peers: all
 	cd $(BUILD) && $(CTEST) -L '^(libgomp|libomp)$$'
@@ -289,7 +294,7 @@ asan tsan ubsan shake release-roots:
 	tools/get-libomp
 	$(CMAKE) --preset $@ $(STRICT)
 	$(CMAKE) --build build-$@ -j $(JOBS)
-	cd build-$@ && $(CTEST) -LE '^(long|by_hand)$$'
+	cd build-$@ && $(CTEST) -LE '^(long|by_hand|structure)$$'
 
 debug-links:
 	tools/install-deps build
