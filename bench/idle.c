@@ -6,7 +6,7 @@
  *          us. An idle thread that has gone to sleep by then comes late.
  *   wake   a region of two members after 5 ms asleep: us until the first instruction of the second member, while the
  *          first one waits for it
- *   futex  the same of two kernel threads by the system call: us from FUTEX_WAKE to the next instruction of the other */
+ *   futex  the same of two kernel threads by the system call; us from FUTEX_WAKE to the other's next instruction */
 #include "sample.h"
 
 #include <linux/futex.h>

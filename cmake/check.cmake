@@ -1,5 +1,5 @@
-# The target `check_programs`: what the tests of `make check` need. That is the product and the targets of tests/, without
-# the tests of the platform, of the benchmarks' and the applications' programs, and of MPI.
+# The target `check_programs`: what the tests of `make check` need. That is the product and the targets of tests/,
+# without the tests of the platform, of the benchmarks' and the applications' programs, and of MPI.
 add_custom_target(check_programs)
 add_dependencies(check_programs product)
 if(NOT PS_TESTS)
