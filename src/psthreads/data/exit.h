@@ -28,8 +28,8 @@ struct ps_exit {
     const void *owner;
     /* The function whose frame the exit point lies in. The compiler must not inline it. */
     uintptr_t function;
-    /* NULL for an exit point with `jump`. Else the guarded call (cpu.h) that psthread_exit leaves; `jump` is not used
-     * then. */
+    /* How psthread_exit reaches this exit point. NULL: by a jump to `jump`. Else `jump` is not used, and this is the
+     * guard of the cpu_guarded_call (cpu.h) that psthread_exit ends by cpu_guarded_leave. */
     void *guard;
     /* What psthread_exit was called with. Written by psthread_exit, read after the jump. */
     void *result;
@@ -39,8 +39,8 @@ struct ps_exit {
 /* The exit points of one stack. All zero: there are none. */
 struct ps_exits {
     struct ps_exit *innermost;
-    /* What exit.c keeps while it unwinds the stack. It is not in a frame of the stack, since those frames are
-     * overwritten. */
+    /* What exit.c keeps while it unwinds the stack. It is not in a frame of the stack, since destructors run there
+     * meanwhile and overwrite frames. */
     _Alignas(16) unsigned char leaving[80];
 };
 /* Returns the exit points of the stack on which the caller runs. */

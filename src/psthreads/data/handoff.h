@@ -35,9 +35,9 @@ static inline unsigned ps_handoff_id(uint64_t handoff) { return (unsigned)(hando
 /* Returns the address of vp's handoff slot. The slot is a field of struct vp (vp.h). */
 _Atomic uint64_t *vp_handoff(const struct vp *vp);
 
-/* Closes vp's handoff slot: vp gets no message until the slot is opened again. If the slot has a message, its member
- * becomes a ready thread (ps_team_enqueue_late, with the vp `to`). Caller: vp, or a thread that has found that vp
- * cannot run. */
+/* Closes vp's handoff slot: vp gets no message until it opens the slot again. If the slot has a message, makes its
+ * member a ready thread, in general in the queue of the vp `to` (ps_member_begin_thread). Caller: vp, or a thread that
+ * has found that vp cannot run. */
 void ps_handoff_close(struct vp *vp, struct vp *to);
 
 #endif

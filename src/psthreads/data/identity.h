@@ -16,19 +16,19 @@ struct ps_identity {
      * the vp's thread, as far as that is possible now. Returns for how many ns the vp may sleep before it calls again;
      * 0: it may not sleep; OS_FOREVER: it may sleep until it is woken. */
     int64_t (*look)(struct vp *vp);
-    /* Called by the kernel thread of a dedicated vp when its thread is about to run there. If a signal for this thread
-     * waits that no other kernel thread has taken, sends it once more to the calling kernel thread. */
+    /* Called by the kernel thread of a dedicated vp when the vp's thread is about to run there. If a signal was sent
+     * to this thread, and no kernel thread has taken it yet, sends it to the calling kernel thread. */
     void (*take_back)(struct vp *vp);
-    /* Called by vp's root when it makes a team. If signals are expected that are sent to this root, starts its
+    /* Called by vp's root when it makes a team. If the program sends signals to this root alone, starts the root's
      * dedicated kernel thread. */
     void (*root_begins)(const struct vp *vp);
-    /* Called by the kernel thread of a new root, whose home is vp. Notes whether the root's priority differs from the
-     * pool's. */
+    /* Called by the kernel thread of a new root, whose home is vp. Notes whether the root's priority differs from that
+     * of the library's workers. */
     void (*attach)(struct vp *vp);
-    /* Called by a root that has come home. Looks whether the priority of its kernel thread still is what was noted:
-     * another thread may have set it while the root was away. */
+    /* Called by a root that has come home. Another thread may have set the priority of the root's kernel thread
+     * meanwhile: looks whether it still is what was noted. */
     void (*came_home)(void);
-    /* Called in a forked child. Forgets the pool's priority. */
+    /* Called in a forked child. Forgets what the priority of the workers was. */
     void (*reset)(void);
 };
 extern const struct ps_identity ps_identity __attribute__((weak, visibility("hidden")));

@@ -28,9 +28,10 @@ struct ps_layer {
     void *(*self)(void);
     void (*wait)(void *thread, const volatile void *object);
     void (*ready)(void *thread);
-    /* puts the caller behind the vp's other ready threads; false: there are none, or it may not switch */
+    /* puts the caller behind its vp's other ready threads; returns false if there are none, or if the caller may not
+     * switch */
     bool (*yield)(void);
-    /* true: the caller should not spin, as its vp has other ready threads, or the user wants no spinning */
+    /* returns true if the caller should not spin: its vp has other ready threads, or the user wants no spinning */
     bool (*has_others)(void);
     void (*poll_by)(bool (*poll)(void));
     /* Makes the calling thread dedicated (dedicated.h). Then it may block its kernel thread, since no other thread

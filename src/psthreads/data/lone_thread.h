@@ -8,15 +8,16 @@
  *       from then on each further such thread doubles the rounds between two looks, up to PS_LONE_MOST
  *   it took anything else (a thread that has begun, a team's member, several threads), or was busy for longer:
  *       it looks in each round again
- * The looks never stop: they are at most some three microseconds apart. So a lone thread with real work waits that long
- * for help, once. The vp looks at its own pinned slot and handoff slot in each round. A vp always looks everywhere once
- * more before it sleeps, so the proof that no wake-up is lost (idle.h) does not depend on this file.
+ * The looks never stop: they are at most some three microseconds apart. So a thread that is alone in a queue and has
+ * much work waits some three microseconds more before another vp takes it. The vp looks at its own pinned slot and
+ * handoff slot in each round. A vp always looks everywhere once more before it sleeps, so the proof that no wake-up is
+ * lost (idle.h) does not depend on this file.
  *
  * Does: the arithmetic. Caller: the vp's loop. Only the vp itself reads and writes its struct ps_lone. Cost: two
  * readings of the cycle counter for each fresh thread that the vp takes alone.
  * Rejected: a queue's lock that favours its owner (of 110 ns the atomics take 6, the transfer of the cache line the
- * rest). A flag by which the maker says that it has more than one thread: each insertion would read it, and a lone
- * thread with real work would still wait. A fixed pause before a lone thread is taken, as in Go: a program that
+ * rest). A flag by which the maker says that it has more than one thread: each insertion would read the flag, and a
+ * lone thread with much work would still wait. A fixed pause before a lone thread is taken, as in Go: a program that
  * makes one thread beside its own work would pay for it each time. */
 #ifndef PS_LONE_THREAD_H
 #define PS_LONE_THREAD_H

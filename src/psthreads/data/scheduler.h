@@ -22,8 +22,8 @@ struct psthread *ps_current(void);
  * root. */
 struct psthread *ps_self(void);
 /* Returns the current thread's `local`, the pointer that the entity layer keeps there. In a handler that has
- * interrupted the vp's loop, returns that of the thread in whose name the handler runs. NULL: the entity layer keeps
- * nothing for the thread, or the kernel thread carries no vp. */
+ * interrupted the vp's loop, returns the `local` of the thread as which the handler runs. NULL: the entity layer keeps
+ * nothing for that thread, or the kernel thread carries no vp. */
 void *ps_local(void);
 
 /* --- the waiting primitive ---
@@ -32,9 +32,9 @@ void *ps_local(void);
  * and then calls ps_block. Later another thread, the readier, takes it from there and calls ps_ready. Each ps_block has
  * exactly one ps_ready. If the ps_ready comes first, the thread is ready while it still runs. If its own vp dequeues it
  * in that state, ps_block returns at once. Any other vp that dequeues it waits until the thread's context is saved
- * (uth.running). If some thread may wait for that vp's own context, the vp puts the thread back instead
- * (vp_switch_away). A thread may end as soon as it is ready, so the readier must not touch it after ps_ready. Ordering:
- * what the readier did before ps_ready happens before the return of ps_block. */
+ * (uth.running). Two vps never wait for each other in this way (vp_switch_away). A thread may end as soon as it is
+ * ready, so the readier must not touch it after ps_ready. Ordering: what the readier did before ps_ready happens before
+ * the return of ps_block. */
 
 /* What a thread waits for. The kind and the object's address are kept with the thread's context, for debuggers and
  * reports (debug_layout.h). */
@@ -49,8 +49,7 @@ enum ps_wait {
     /* a word in memory (ps_wait_on): psthread_once, and all waits of the OpenMP core except the next two */
     PS_WAIT_WORD,
     PS_WAIT_TEAM_BARRIER, /* ps_team: a member waits in the barrier */
-    /* ps_team: the parent waits for the members' end. Or the parent, or the member that runs above it on its stack,
-     * waits for the end of member 0's helper (recall.h). */
+    /* ps_team: the parent waits for the members' end. Or a thread waits for the end of member 0's helper (recall.h). */
     PS_WAIT_TEAM_END,
     PS_WAIT_SEM,    /* a psthread_sem_t */
     PS_WAIT_RWLOCK, /* a psthread_rwlock_t */
@@ -70,27 +69,28 @@ void ps_block(struct psthread *self, enum ps_wait kind, const volatile void *obj
  * goes into that vp's pinned slot. */
 enum ps_end { PS_FRONT, PS_BACK };
 void ps_ready(struct psthread *t, enum ps_end end);
-/* Wakes vp if it sleeps, parked or as a dedicated vp does. The caller has just filled vp's pinned slot. */
+/* Wakes vp if it is parked, or if it sleeps as a dedicated vp does (dedicated.h). The caller has just filled vp's
+ * pinned slot. */
 void ps_wake_pinned(struct vp *vp);
-/* Makes n threads ready, in this order, each as ps_ready does with PS_BACK. Threads that any vp may run, stand next to
- * each other in `t` and were last run by the same vp enter its queue together, under one lock. (Not if the program uses
- * places.) */
+/* Makes n threads ready, in this order, each as ps_ready does with PS_BACK. Neighbours in `t` that the same vp ran
+ * last, and that any vp may run, enter that vp's queue together, under one lock. In a program that uses places each
+ * thread enters its queue alone. */
 void ps_ready_many(struct psthread *const *t, unsigned n);
 
 /* A gathering: the threads of one vp that wait for the same thing. Another thread makes them ready together, without
- * reading each thread's descriptor. `first` leads to the ring of their links; `num` is their number, and if it is 0,
- * `first` means nothing.
+ * reading each thread's descriptor. The threads' item.link form a ring; `first` is the link of the thread that came
+ * first. `num` is the number of threads. If it is 0, `first` means nothing.
  *
  * ps_gather puts the caller, which is about to block, into the gathering of the vp on which it runs. `gathered` points
  * to the first of `num` gatherings, one for each vp by its number; the next one begins `apart` bytes behind it. No lock
- * is needed, since only code on the vp puts threads into its gathering. The caller is not gathered
+ * is needed, since only code on the vp puts threads into the vp's gathering. The caller is not gathered
  * (ps_gatherer.gathered is false) if its vp's number is `num` or more, if only one vp may run it, or if the program
  * uses places.
  *
- * ps_ready_gathered readies all threads of g, the gathering of vp number `id`. If the last of them is `except`, the
- * caller itself, this thread is left out. Returns how many threads it has made ready. No thread may be gathered in g
- * meanwhile. Ordering: after ps_gather each thread counts itself by a release operation, and the caller has seen all
- * these counts by an acquire operation. */
+ * ps_ready_gathered readies all threads of g, the gathering of vp number `id`, and returns how many these are. If the
+ * last of them is `except`, the caller itself, this thread is left out. No thread may call ps_gather for g meanwhile.
+ * Ordering: each thread that waits counts itself by a release operation after ps_gather. The caller of
+ * ps_ready_gathered has seen all these counts by an acquire operation. */
 struct ps_gathered {
     struct ps_list *first;
     unsigned num;

@@ -1,28 +1,26 @@
-/* The serial-region predictor: finds regions whose members are so short that their parent is faster alone than with
- * help.
+/* The serial-region predictor: finds regions whose members are so short that the parent runs all of them sooner alone
+ * than with the help of other vps.
  *
  * A member that another vp takes costs some hundred nanoseconds, because cache lines move there and back. A member that
- * its parent calls costs 20. So where each member of an outermost region takes less than the difference, help makes the
+ * its parent calls costs 20. So if each member of an outermost region takes less than the difference, help makes the
  * region slower, even with a vp for each member. Each team learns this for itself, in three states:
- *   WATCHED  Members are offered to other vps, and each region is timed. `left` counts short regions down; the times of
- *            the last PS_SERIAL_TRIES, which must come in a row, are added up. Then: TRIED.
+ *   WATCHED  Members are offered to other vps, and each region is timed. `left` counts short regions down. The times of
+ *            the last PS_SERIAL_TRIES short regions, which must come in a row, are added up. Then: TRIED.
  *   TRIED    The parent runs PS_SERIAL_TRIES regions alone, and adds up their times. If the sum is less than 9/8 of
- *            WATCHED's: ALONE. Else, or if a region is long (members may wait for each other): WATCHED, twice as long.
- *   ALONE    The parent runs the regions alone. It times one in PS_SERIAL_SAMPLE, and each that follows a slow one.
- *            WATCHED if two timed regions in a row take twice as long as those of TRIED, or after PS_SERIAL_CALM
- *            regions.
- * WATCHED also follows on each state if the number of members changes, and on TRIED and ALONE if a thief comes (below).
- * In TRIED and ALONE there are no handoffs, and thieves leave the parent's queue alone (vp->closed), except that each
- * peeks every ten microseconds or so. Spares steal all the same. A thief that finds the region of its last peek still
- * open takes members, and opens the queue to all thieves (peek_at in sources.c); the parent's next fork begins WATCHED.
- * So bodies that begin to have real work wait some twenty microseconds for help, once. While a thief's peeks find new
- * regions, its search begins anew each time: it neither parks nor yields to other kernel threads. A vp parks only when
- * all queues are empty, and an insertion wakes a vp if none searches: some vp always looks.
- * Does: the arithmetic. Caller: the parent, at fork and join; each team has a state of its own. Cost: about 15
- * instructions; for a timed region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone,
- * since what help is worth depends on how far apart the processors are. Leaving ALONE at the first slow region: there
- * is an interrupt each millisecond. Claims from both ends, so that members stay where they ran last: no gain
- * (bench/notes/regions.md). */
+ *            WATCHED's: ALONE. Else, or after a long region (its members may wait for each other): WATCHED, twice as
+ *            long.
+ *   ALONE    The parent runs the regions alone. It times one in PS_SERIAL_SAMPLE, and each that follows a slow one. If
+ *            two timed regions in a row take twice as long as those of TRIED: WATCHED, twice as long. After
+ *            PS_SERIAL_CALM regions: WATCHED.
+ * If the number of members changes, each state is followed by WATCHED.
+ * In TRIED and ALONE the parent makes no handoffs, and vp->closed keeps thieves other than spares away from its queue.
+ * But each thief peeks into the queue every ten microseconds or so. If it finds the region of its last peek still open,
+ * it takes members and opens the queue to all thieves (peek_at in sources.c). Then the parent's next fork begins
+ * WATCHED. So bodies that begin to have real work wait some twenty microseconds for help, once.
+ * Caller: the parent, at fork and join; each team has a state of its own. Cost: about 15 instructions; for a timed
+ * region two readings of the cycle counter, and 25 more. Rejected: a bound on the time alone, since it would depend on
+ * how far apart the processors are. Leaving ALONE at the first slow region: there is an interrupt each millisecond.
+ * Claims from both ends, so that members stay where they ran last: no gain (bench/notes/regions.md). */
 #ifndef PS_SERIAL_PREDICTOR_H
 #define PS_SERIAL_PREDICTOR_H
 
@@ -34,7 +32,7 @@
 #define PS_SERIAL_PAID 256                /* if a team ran more regions alone than this, its next try comes soon */
 #define PS_SERIAL_CALM 4096               /* after this many regions run alone, members are offered again */
 #define PS_SERIAL_SAMPLE 8                /* ALONE: each eighth region is timed; divides PS_SERIAL_CALM */
-#define PS_SERIAL_MOST_MEMBERS (1u << 16) /* larger teams are left out: their cycles might not fit into `sum` */
+#define PS_SERIAL_MOST_MEMBERS (1u << 16) /* no prediction for larger teams: their cycles might not fit into `sum` */
 
 /* Values of vp->closed. PS_CLOSED: thieves other than spares leave the vp's queue alone, except for a peek now and
  * then. CALLED_OFF: a thief has opened the queue to all thieves again; the parent sees this at its next fork. */
@@ -67,9 +65,9 @@ static inline void ps_serial_watch(struct ps_serial_predictor *c)
     c->slow = 0;
 }
 
-/* Called when a team leaves TRIED or ALONE for WATCHED since running alone did not pay, or a thief has called it off.
- * If the team ran more than PS_SERIAL_PAID regions alone, running alone has paid, and the next try comes soon. Else the
- * next try comes after twice as many regions as the last one. */
+/* Begins WATCHED after TRIED or ALONE, because running alone did not pay or a thief has opened the queue. If the team
+ * ran more than PS_SERIAL_PAID regions alone, running alone has paid, and the next try comes soon. Else the next try
+ * comes after twice as many regions as the last one. */
 static inline void ps_serial_failed(struct ps_serial_predictor *c)
 {
     if (c->state == PS_SERIAL_ALONE && c->left < PS_SERIAL_CALM - PS_SERIAL_PAID)
@@ -91,8 +89,8 @@ static inline void ps_serial_long(struct ps_serial_predictor *c)
     }
 }
 
-/* Begins a region of n members. Returns true if the parent has to run all of it alone. called_off: thieves found that
- * the last region should not have been run alone. */
+/* Begins a region of n members. Returns true if the parent has to run all of it alone. called_off: during the last
+ * region a thief has opened the parent's queue (PS_CLOSED_CALLED_OFF). */
 static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bool called_off)
 {
     if (c->n != n) {
@@ -105,8 +103,8 @@ static inline bool ps_serial_begin(struct ps_serial_predictor *c, uint32_t n, bo
     return c->state != PS_SERIAL_WATCHED;
 }
 
-/* Whether to time the region that ps_serial_begin has begun. A region that is not timed is counted here, as one that
- * was not slow. */
+/* Returns true if the parent has to time the region that ps_serial_begin has begun. Otherwise counts the region as one
+ * that was not slow. */
 static inline bool ps_serial_timed(struct ps_serial_predictor *c)
 {
     if (c->state != PS_SERIAL_ALONE || c->slow || c->left % PS_SERIAL_SAMPLE == 1)

@@ -9,9 +9,9 @@
  *   4. A process that got no processor runs one kernel thread all the same. The kernel's scheduler makes room for it.
  * If equal processes cannot get equally many processors, those with smaller slot numbers get one more.
  *
- * All numbers are integers, so that all processes compute the same answer. Cost: the number of processes times the
- * number of processors, once or twice (at worst as often as there are processes). That is some microseconds for 8
- * processes on 64 processors.
+ * All numbers are integers, so that all processes compute the same answer. Cost: a round of the division reads each
+ * processor of each process. As a rule there are one or two rounds, at worst one more than there are
+ * processes. A division takes some microseconds for 8 processes on 64 processors.
  * The rule is the equipartition of nthlib-2004's CPU manager; lending is LeWI (Garcia et al., ICPP 2009). */
 #ifndef PS_SHARE_POLICY_H
 #define PS_SHARE_POLICY_H
@@ -32,9 +32,9 @@ struct share_claim {
     uint64_t cpus[SHARE_CPU_WORDS]; /* a set of bits: the processors that it may use */
     /* The answer: how many processors the process gets, at least 1. */
     uint32_t allowed;
-    /* The process's part of the machine, in units of 1 / SHARE_ONE processor. In step 3 (head of this file): what the
-     * part has beyond whole processors. The process with the largest remainder gets the next processor that is left. 0:
-     * the process gets no further one. */
+    /* The process's part of the machine, in units of 1 / SHARE_ONE processor. In step 3 (head of this file) it becomes
+     * the part's fraction, which lacks the whole processors. It is 0 if the fraction counts for nothing, or is dealt
+     * already. */
     uint32_t part;
     /* The process gets what it wants, and takes no part in further rounds of the division. */
     bool settled;
@@ -42,9 +42,9 @@ struct share_claim {
 
 #define SHARE_ONE (UINT32_C(1) << 16)
 
-/* For each processor: how much of it is left to divide, in units of 1 / SHARE_ONE; and the sum of the weights of the
- * processes that divide it. In step 3: 1 in `left` for a processor that no process has got yet; in `weights` the number
- * of processes that may use it. */
+/* One entry for each processor. In steps 1 and 2 (head of this file), left: how much of the processor is to be divided,
+ * in units of 1 / SHARE_ONE; weights: the sum of the weights of the processes that divide it. In step 3, left: not 0
+ * while no process has got the processor; weights: the number of processes that may use it. */
 struct share_room {
     uint32_t left[SHARE_CPUS], weights[SHARE_CPUS];
 };
@@ -71,7 +71,7 @@ static inline void share_weigh(struct share_room *room, const struct share_claim
 }
 
 /* Makes one round of steps 1 and 2 (head of this file): divides what is left of the processors, and settles the claims
- * that want no more than their part. Returns whether there was such a claim, so that another round is needed. */
+ * that want no more than their part. Returns true if it has settled a claim: then another round is needed. */
 static inline bool share_settle(struct share_room *room, struct share_claim *c, unsigned n, unsigned cpus)
 {
     bool any = false, now[SHARE_SLOTS];
@@ -101,8 +101,8 @@ static inline bool share_settle(struct share_room *room, struct share_claim *c, 
     return any;
 }
 
-/* Step 3 (head of this file): gives c one whole processor. Among those that are left and that c may use, this is the
- * one that the fewest processes may use (room->weights is their number here). False: there is none. */
+/* Step 3 (head of this file): gives c one whole processor that no process has got yet and that c may use. Of several
+ * such processors it is the one that the fewest processes may use. Returns false if there is none. */
 static inline bool share_take_one(struct share_room *room, struct share_claim *c, unsigned cpus)
 {
     unsigned best = cpus;
@@ -116,8 +116,8 @@ static inline bool share_take_one(struct share_room *room, struct share_claim *c
     return true;
 }
 
-/* Returns the claim with the largest fraction that has not been dealt yet; of equal ones, the claim with the fewest
- * processors, then the first one. NULL: there is none. */
+/* Returns the claim with the largest fraction (`part`). If several are equal: the one with the fewest processors, then
+ * the first one. Returns NULL if all fractions are 0. */
 static inline struct share_claim *share_next(struct share_claim *c, unsigned n)
 {
     struct share_claim *best = NULL;
@@ -143,7 +143,8 @@ static inline void share_divide(struct share_room *room, struct share_claim *c, 
             room->weights[cpu] += share_may_use(&c[i], cpu);
     }
     for (unsigned i = 0; i < n; i++) {
-        c[i].part += cpus; /* the divisions round down, a unit for each processor at most: three thirds must make one */
+        /* each division has rounded down by less than one unit; without this, three thirds of a processor make none */
+        c[i].part += cpus;
         c[i].allowed = 0;
         for (unsigned whole = c[i].part / SHARE_ONE; whole && share_take_one(room, &c[i], cpus);)
             whole--;

@@ -61,8 +61,8 @@ static inline unsigned share_used(const struct share_table *t)
     return share_cut(ps_load_relaxed(&t->used), 0, SHARE_SLOTS);
 }
 
-/* Whether the slot's process takes part in the division at now_ns: the slot has an owner, which has looked at the table
- * less than SHARE_STALE_NS ago. */
+/* Returns true if the slot's process takes part in the division at now_ns: the slot has an owner, which has looked at
+ * the table less than SHARE_STALE_NS ago. */
 static inline bool share_is_live(const struct share_slot *s, uint64_t now_ns)
 {
     uint32_t owner = ps_load_relaxed(&s->owner);

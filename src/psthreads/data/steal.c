@@ -97,8 +97,8 @@ static void walk_level(struct walk *w, const struct level *l)
     end_level(w);
 }
 
-/* Ends the levels that the caller has not given, and walks the last one, the whole machine. Returns how many vps are in
- * the order: all others. */
+/* Ends the list of levels: levels that the caller has not given end here, too, and the last level is the whole machine.
+ * Walks this last level, and returns how many vps are in the order: all other vps. */
 static unsigned walk_rest(struct walk *w)
 {
     while (w->levels < PS_STEAL_LEVELS - 1)

@@ -37,9 +37,9 @@ struct vp;
 
 /* What a vp keeps as a thief: its victims. Only the vp itself uses a field, unless its comment says otherwise. */
 struct ps_thief {
-    /* The num_vps - 1 other vps that are not guests, in visiting order. NULL: the list is not made yet, or this vp is a
-     * guest; then it visits them in the order of their numbers, from its own on. Written once (release), by the thread
-     * that prepares the lists of all vps (victims.c). */
+    /* The num_vps - 1 other vps that are not guests, in visiting order. Written once (release), by the thread that
+     * prepares the lists of all vps (victims.c). NULL: the list is not made yet, or this vp is a guest. Without a list
+     * a vp visits the others in the order of their numbers, beginning after its own. */
     _Atomic(const uint16_t *) victims;
     /* Where each level ends in `victims`. Written before `victims` is. */
     uint16_t victims_end[PS_STEAL_LEVELS];

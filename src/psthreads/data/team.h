@@ -31,7 +31,7 @@ struct ps_waiters {
     struct ps_team *team;
     struct ps_list list; /* the waiting members, linked by thread.item.link */
     uint32_t phase;      /* the phase of the barrier for whose end they wait */
-    /* The waiting member whose stack is bound to this vp: a root's own stack. NULL: there is none. */
+    /* The member that waits here and runs on a root's own stack, which only this vp may run. NULL: there is none. */
     struct psthread *root;
     /* The vp's turn: for how many openings of the barrier the waiters still go in front of other threads in the queue,
      * and when the turn began in cpu_cycles (team_batches.h). Used by the vp alone, so the lock is not needed. */
@@ -50,8 +50,8 @@ struct ps_team_ops {
 
 /* The part of a member that psthreads uses. The OpenMP core's own part follows it. */
 struct ps_member {
-    /* The first field: a member that begins as a thread calls its function with the thread's address, which is the
-     * member's. */
+    /* Must be the first field. The function of a member that begins as a thread gets the address of `thread`, and uses
+     * it as the address of the member. */
     struct psthread thread;
     struct ps_team *team;
     /* The member's thread-local block. The member keeps it between regions, because threadprivate variables persist
@@ -68,9 +68,10 @@ struct ps_member {
      * the batch, and the number, from 1, of the first member of the next batch in the team's list (0: none). Written by
      * the thread that publishes the batch, read by the thread that takes it. */
     uint32_t batch, next_batch;
-    /* If thread.item.bound is set: the number of its place, from 1 (bind.h); written while no region is open. */
+    /* If thread.item.bound is set: the number of the member's place, from 1 (bind.h). Written while no region is
+     * open. */
     uint32_t place;
-    uint64_t rounds; /* the number of the last barrier that it met in rounds; the parent reads that of member 0 */
+    uint64_t rounds; /* number of the last barrier that the member met in rounds; the parent reads member 0's */
     /* (shared) The last flag that the member has set in a barrier of rounds (team_rounds.c). Other members poll it, so
      * it has a cache line of its own, the member's last. */
     PS_LINE_ALIGNED _Atomic uint64_t flag;
@@ -83,12 +84,12 @@ struct ps_member {
  * pending one. */
 #define PS_TEAM_PENDING (UINT64_C(1) << 32)
 #define PS_TEAM_WAITING (UINT64_C(1) << 63) /* the parent blocks, or is about to, until all references are gone */
-/* the parent has to run tasks as member 0, before it waits on in the join */
+/* the parent has to run tasks as member 0, before it goes on waiting in the join */
 #define PS_TEAM_WANTED (UINT64_C(1) << 62)
 #define PS_TEAM_FIRST_HELPER ((uintptr_t)1) /* value of first_helper: member 0 has a helper */
 #define PS_TEAM_ALL_PENDING (PS_TEAM_WANTED - PS_TEAM_PENDING)
 #define PS_UNREAD_MOST 6
-/* How members begin, if not by a claim that any vp may make. Bits of `forks`. */
+/* Bits of `forks`: reasons why members of the team are not simply claimed by any vp. */
 enum {
     PS_FORKS_BOUND = 1,     /* the members are bound to places (bind.h) */
     PS_FORKS_DEDICATED = 2, /* some members have kernel threads of their own */
@@ -109,8 +110,8 @@ struct ps_team {
     /* PS_FORKS_... Written by the parent, which reads it at the fork. A vp that claims a member with a kernel thread of
      * its own adds DEDICATED. */
     _Atomic uint8_t forks;
-    /* The entity layer knows that there are stacks for a region of up to so many members. Only that layer uses the
-     * field, on the parent. */
+    /* The entity layer has found that there are stacks for a region of up to this many members. Only that layer uses
+     * the field, on the parent. */
     uint8_t roomy;
     /* The members have different places. So each is handed off by itself, or becomes a thread in its place's queue, and
      * no vp claims any. Parent only. */
@@ -132,10 +133,10 @@ struct ps_team {
              * task, cleared by the parent. */
             watched;
         bool controls; /* the parent's floating-point controls were not plain at the join (floats.h); parent only */
-        bool turn;     /* the root has a turn, which it gives back at the end (root_fairness.h); parent only */
+        bool turn;     /* the root has the turn, and gives it back at the join (root_fairness.h); parent only */
         bool timed;    /* the region is timed, and serial.began is set; parent only */
-        /* granted: the fork has called the spares that the region's place needs. less: only half as many (needs.h).
-         * Parent only. */
+        /* What the fork did about spares (needs.h). granted: it has called as many as regions of this place in the
+         * program needed. less: it has called only half as many. Parent only. */
         bool granted, less;
         _Atomic bool helped; /* spares have taken members; set by spares, cleared by the parent */
         /* Makes the struct as large as one word. */
@@ -146,17 +147,17 @@ struct ps_team {
      * larger team succeeds this one. */
     _Atomic bool had_tasks;
     _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
-    uint64_t rounds_base;     /* the first barrier of rounds has a number above this one (team_rounds.c) */
+    uint64_t rounds_base;     /* barriers of rounds have numbers above this one (team_rounds.c) */
     /* The block that the parent leaves while it runs members as calls. NULL: it was in its kernel thread's own storage.
      * Written by the parent. If member 0 gets a helper, the helper and the thread that starts it read it (recall.h). */
     struct uth_tls *parent_tls;
-    /* (shared) 0: member 0 has no helper. PS_TEAM_FIRST_HELPER: member 0 has a helper, and the parent is suspended
-     * below a member that it has called (recall.h). Any other value: the thread that waits until the helper has left
-     * the parent's block, which is the parent, or the member that runs above it. */
+    /* (shared) 0: member 0 has no helper (recall.h). PS_TEAM_FIRST_HELPER: member 0 has a helper. Any other value:
+     * member 0 has a helper, and this is the thread that waits until the helper has left the parent's block. This
+     * thread is the parent, or the member that the parent has called. */
     _Atomic uintptr_t first_helper;
     /* (shared) The number of spares that have taken members of the open region (needs.h). */
     _Atomic uint32_t helpers;
-    /* The number of spares with which the region was opened, and how many of them did not stand by at the fork. Parent
+    /* With how many spares the region began, and how many of these did not stand by at the fork (needs.h). Parent
      * only. */
     uint16_t granted, granted_late;
     /* Line 2. (shared) references | pending references * PS_TEAM_PENDING | PS_TEAM_WANTED | PS_TEAM_WAITING. */
@@ -198,7 +199,8 @@ struct ps_team {
     /* The number of the barrier in which the members gave up rounds, and began to meet by the word `barrier`. 0: they
      * have not done so since rounds began. */
     uint64_t word_from;
-    /* What barriers_met (team_fork.c) returned at the last fork of an inner region that asked for it; parent only. */
+    /* What barriers_met (team_fork.c) returned at the fork of the last inner region that had at most half as many
+     * members as there are vps. Parent only. */
     uint32_t barriers_seen;
     uint16_t word_runs;  /* In how many barriers in a row, met by the word `barrier`, no member blocked. */
     uint16_t word_least; /* when word_runs reaches this, rounds begin again */
@@ -230,7 +232,7 @@ void ps_team_fini(struct ps_team *team);
 bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id);
 
 /* Makes the blocks of members 1 .. n-1 that have none, if threads have blocks at all. Called before a region, where
- * memory may be short. Returns how many of n members may begin. */
+ * memory may be short. Returns how many of n members may begin: fewer than n if the system has no memory for more. */
 unsigned ps_team_take_tls(struct ps_team *team, unsigned n);
 /* Prepares a new block for a member of team: notes the team in it, and the signal mask with which members begin in a
  * region that `opener` opens (inherited.h). */
@@ -260,7 +262,7 @@ void ps_team_help(struct ps_team *team, unsigned id);
 /* If the caller runs as a call on the parent's stack, gives member 0 a helper (recall.h). Does what ee_team_call_first
  * (ee.h) says. Does not switch. */
 void ps_team_call_first(struct ps_team *team);
-/* The function of the assistant of member 0 that recall.c starts. It runs in the block that the suspended parent has
+/* The function of member 0's assistant, which recall.c starts. It runs in the block that the suspended parent has
  * left. */
 void *ps_member_first_main(void *arg);
 
@@ -282,7 +284,7 @@ static inline unsigned ps_team_left(struct ps_team *team)
     unsigned next = ps_load_relaxed(&team->next);
     return next < team->n ? team->n - next : 0;
 }
-/* Whether all members are claimed. */
+/* Returns true if all members are claimed. */
 static inline bool ps_team_exhausted(struct ps_team *team) { return ps_load_relaxed(&team->next) >= team->n; }
 
 /* Sets the fields of m's thread with which a member begins: its parent, level, flags and local pointer. */
@@ -307,8 +309,8 @@ void *ps_member_late_main(void *arg);
 /* Called in a forked child by the thread that forked, on vp self. All queues are empty already. Marks the teams of the
  * regions that the caller is in as being in no queue. So no vp of the child takes members of these teams. */
 void ps_team_after_fork_in_child(struct vp *self);
-/* Called in a forked child: `block` belongs to no member any more. Forgets it in the member `current` and in the
- * members that have opened the regions around it. */
+/* Called in a forked child in which `block` belongs to no member any more. Clears the field `tls` that points to
+ * `block`, in the member `current` or in a member that has opened a region around it. */
 void ps_team_forget_block(struct psthread *current, const struct uth_tls *block);
 
 /* Called by a vp's loop, which has claimed member id. Runs this member, and then every further member that the vp can
@@ -330,7 +332,7 @@ enum ps_met { PS_MET_RELEASED, PS_MET_CALLED, PS_MET_LAST };
  * members. If it is true, the member that comes last gets PS_MET_LAST. If it is false, that member gets PS_MET_LAST, or
  * PS_MET_RELEASED if this function has opened the barrier itself. */
 enum ps_met ps_team_barrier_meet(struct ps_team *team, unsigned id, uint32_t phase, bool counted);
-/* Whether the phase has ended (acquire: with the store that opens the barrier). */
+/* Returns true if the phase has ended (acquire: with the store that opens the barrier). */
 static inline bool ps_team_barrier_over(struct ps_team *team, uint32_t phase)
 {
     return (uint32_t)(ps_load_acquire(&team->barrier) >> PS_BARRIER_PHASE_SHIFT) != phase;
@@ -350,8 +352,9 @@ enum {
 /* Member id meets the others in rounds. True: the barrier is over. False: the members meet by the word `barrier`
  * instead, and this member has to arrive there. */
 bool ps_team_rounds_meet(struct ps_team *team, unsigned id);
-/* Called by the parent at the fork, before a member can begin, if each member may get a vp of its own. If not every
- * member got one, or no vp was asked, the parent calls ps_team_rounds_none. */
+/* Called by the parent at the fork, before a member can begin, if each member may get a vp of its own. The parent calls
+ * ps_team_rounds_none, instead or afterwards, if there are more members than vps, if the members are not offered to
+ * vps, or if some member got no vp. */
 void ps_team_rounds_fork(struct ps_team *team, unsigned n);
 static inline void ps_team_rounds_none(struct ps_team *team) { ps_update_relaxed(&team->by_word, PS_BY_WORD); }
 /* Called by the member that is about to open a barrier which was met by the word `barrier`. somebody_blocked: whether a
@@ -362,8 +365,8 @@ void ps_team_rounds_release(struct ps_team *team, bool somebody_blocked);
 /* Lets all members that wait in the barrier return from it with PS_MET_CALLED. The caller has set `notified`
  * (seq_cst). */
 void ps_team_barrier_call_back(struct ps_team *team);
-/* Called when vp is about to run something that is not of its waiters' team: counts the waiters, and publishes them as
- * a batch. If the barrier has opened meanwhile, readies them instead. */
+/* Called when vp has waiters, and is about to run something else than a member of their team. Counts the waiters'
+ * arrival, and publishes them as a batch. If the barrier has opened meanwhile, readies them instead. */
 void ps_team_barrier_leave(struct vp *vp);
 
 #endif

@@ -2,8 +2,9 @@
  *
  * A descriptor has 96 bytes. A million ready threads that have not begun need a million of these and nothing else,
  * since a thread gets its stack when it begins (psthreads-2009 section 2.1: lazy stack allocation). Fields that a
- * thread needs only while it runs are in its uth, or share memory with fields that it needs only before it begins.
- * ps_thread_begin overwrites the latter, except in a member: a member begins again and again, and keeps its fields.
+ * thread needs only while it runs are in its uth, or share memory with fields that it needs only before it begins. When
+ * a thread begins, ps_thread_begin overwrites what it no longer needs. A member keeps these fields, since it begins
+ * again and again.
  *
  * One thread at a time may read or write a field. While `state` is MADE: the maker; READY: the holder of the queue's
  * lock; RUNNING: the thread itself. Fields marked (shared) are atomic, and used by the threads that their comments
@@ -31,8 +32,8 @@ struct ps_item {
     uint8_t bound;
 };
 
-/* Whether the item is a thread that is not bound. Reads kind and bound by one load; the bytes between them do not
- * matter. (All processors that we support are little-endian.) */
+/* Returns true if the item is a thread that is not bound. Reads kind and bound by one load; the bytes between them do
+ * not matter. (All processors that we support are little-endian.) */
 static inline bool ps_item_plain(const struct ps_item *item)
 {
     uint32_t word;
@@ -92,8 +93,9 @@ struct psthread {
             void *result;
         };
     };
-    struct uth *uth; /* its stack; NULL before it runs; the vp that begins it writes it */
-    /* The vp that runs the thread, or ran it last. Written by that vp, and by the thread that makes it ready first. */
+    struct uth *uth; /* the thread's stack, written by the vp that begins the thread; NULL before */
+    /* The vp that runs the thread, or ran it last. Written by that vp. Before the thread has run, written by the thread
+     * that makes it ready. */
     struct vp *vp;
     union {
         void *local; /* the entity layer's pointer */
@@ -181,8 +183,8 @@ void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);
 void ps_thread_end_root(struct psthread *t, bool wait);
 /* Called by the thread that runs on vp. Lets other threads run until every thread that was submitted has ended. */
 void ps_wait_for_all(struct vp *vp);
-/* ps_descriptors_release_all gives all slabs of descriptors back to the system; no thread exists any more. The second
- * function is called in a forked child, and forgets the descriptors in the depot. */
+/* ps_descriptors_release_all gives all slabs of descriptors back to the system; no thread exists any more.
+ * ps_descriptors_after_fork_in_child is called in a forked child, and forgets the descriptors in the depot. */
 void ps_descriptors_release_all(void);
 void ps_descriptors_after_fork_in_child(void);
 

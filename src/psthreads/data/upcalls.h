@@ -20,8 +20,8 @@ struct ps_upcalls {
     /* The first function on a fresh stack `self` (switch.c): runs the loop of the vp `transfer` there. */
     void (*loop)(void *transfer, void *self);
     /* Called by vp when it is about to sleep, after it has set its bit (idle.h). Looks for a deadlock. looks: how often
-     * it was called for this sleep before. Returns for how many ns vp may sleep before it calls again; negative: for
-     * ever. */
+     * vp has called this before, for the same sleep. Returns for how many ns vp may sleep before it calls again;
+     * negative: for ever. */
     int64_t (*before_sleep)(struct vp *vp, unsigned looks);
     /* Called by a kernel thread of the library that carries vp (workers.c). Runs vp's loop; returns when the vp
      * ends. */
@@ -35,8 +35,8 @@ struct ps_upcalls {
     struct vp *(*await_first)(struct vp *vp, struct psthread *self, struct uth_tls *tls);
     /* Called by a vp's loop that has claimed member id of a team (loop.c): runs this member and further ones. */
     void (*run_team)(struct ps_team *team, unsigned id);
-    /* Called when vp is about to run something that is not of its waiters' team: counts the waiters in their barrier
-     * (waiters.h). */
+    /* Called when vp has waiters, and is about to run something else than a member of their team. Counts the waiters'
+     * arrival in their barrier (waiters.h). */
     void (*leave_waiters)(struct vp *vp);
 };
 extern const struct ps_upcalls ps_upcalls __attribute__((visibility("hidden")));

@@ -22,8 +22,8 @@ struct vp *ps_vp(void);
 struct uth *ps_current_uth(void);
 /* As ps_vp. If the calling kernel thread carries no vp, first makes it a root, and starts the library if needed. */
 struct vp *ps_vp_attach(void);
-/* Called in a signal handler. Returns true if the calling kernel thread carries the vp that ps_vp returns, so that the
- * caller may use this vp. */
+/* Called in a signal handler. Returns true if the calling kernel thread carries the vp that ps_vp returns. If not, the
+ * caller must not use that vp. */
 bool vp_in_own_block(void);
 /* Notes that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
@@ -66,8 +66,8 @@ static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
 #endif
 }
 
-/* As vp_carry, for the storage of thread pointer `tp`. The calling kernel thread is about to change its thread
- * pointer to `tp`. A handler that comes after this change finds vp there from the first instruction on. */
+/* As vp_carry, for the storage to which the calling kernel thread is about to change its thread pointer (`tp`). So a
+ * handler that comes after the change finds vp there. */
 static PS_ALWAYS_INLINE void vp_carry_at(struct vp *vp, void *tp)
 {
 #if defined(__x86_64__)

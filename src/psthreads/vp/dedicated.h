@@ -1,29 +1,28 @@
 /* The dedicated kernel thread of a thread: it carries this thread and no other.
  *
- * Some state the kernel keeps for a kernel thread: signal mask, alternate stack, name, priority, affinity, number,
- * clock. A user-level thread that sets such state gets a dedicated kernel thread first. The thread's context stays
- * there until the thread ends; a member's until the region ends. The kernel thread stays with the thread's block
- * (uth_tls.own), and keeps the state that the member left. So the member finds both in the next region. A call that
- * only reads such state does not move the thread: the dedicated kernel thread is started, and the call is made for its
- * number.
+ * The kernel keeps some state for each kernel thread: signal mask, alternate stack, name, priority, affinity, number,
+ * clock. A user-level thread that sets such state gets a dedicated kernel thread first, and runs there until it ends; a
+ * member until its region ends. The kernel thread stays with the member's block (uth_tls.own), and keeps the state that
+ * the member has set. So the member finds both in the next region. A thread that only reads such state stays where it
+ * is. Its dedicated kernel thread is started, and the call reads the state of that kernel thread.
  *
- *   NONE       own == NULL              No thread has asked.
+ *   NONE       own == NULL              The thread has no dedicated kernel thread.
  *   ASKED      own, dedicated == NULL   The thread has this kernel thread's number, and runs elsewhere. The kernel
  *                                       thread sleeps on its native stack.
- *   DEDICATED  own == dedicated         From its next beginning on, or its next call that sets state, the thread runs
- *                                       on this kernel thread.
- * ASKED -> DEDICATED (ps_dedicate): the thread or another one sets state, or asks for a clock; or a signal comes to
- * the kernel thread (thread_signal.h). A thread stays DEDICATED. A vp that enters a block reads `dedicated` only.
+ *   DEDICATED  own == dedicated         The thread moves to this kernel thread when it sets state, or when it next
+ *                                       begins. From then on it runs there.
+ * ASKED -> DEDICATED (ps_dedicate): the thread or another one sets state, or asks for a clock; or a signal comes to the
+ * kernel thread (thread_signal.h). A thread stays DEDICATED. A vp that enters a block reads `dedicated` only.
  *
  * The dedicated kernel thread has a vp of its own, with run.dedicated_to. This vp takes nothing out of queues. Its
- * thread waits on its own stack, in a futex. The vp spins before that only if its team has at most one member a vp,
- * and there are fewer DEDICATED threads than vps. While it spins, ps_dedicated_spins makes other vps end their
- * search, so that spinning kernel threads never outnumber processors.
+ * thread waits on its own stack, in a futex. Before that the vp spins, if its team has no more members than there are
+ * vps, and if fewer threads are DEDICATED than there are vps. While it spins, it is counted in ps_dedicated_spins: so
+ * many other vps end their search, so that spinning kernel threads never outnumber processors.
  *
- * A thread is not dedicated in a signal handler, in a function of the program's that the runtime calls by name
- * (malloc), in a child between vfork and exec, or if the system refuses a kernel thread. Its call then applies to
- * the kernel thread that carries it. Cost: 30 us for a thread's first call; own_stack.h says what later regions
- * cost. Proofs: tests/models/own_stack.md. */
+ * A thread does not move in a signal handler, in a function of the program's that the runtime calls by name (malloc),
+ * in a child between vfork and exec, or if the system refuses a kernel thread. Its call then applies to the kernel
+ * thread that carries it. Cost: 30 us for a thread's first call; own_stack.h has the cost of later regions. Proofs:
+ * tests/models/own_stack.md. */
 #ifndef PS_DEDICATED_H
 #define PS_DEDICATED_H
 
@@ -35,14 +34,14 @@ struct psthread;
 struct uth_tls;
 struct vp;
 
-/* Moves the running thread to its dedicated kernel thread. True: it runs there now. False: it is not dedicated, for
- * a reason named above. Called by the functions that the runtime interposes. May switch. */
+/* Moves the running thread to its dedicated kernel thread. True: it runs there now. False: it has not moved, for a
+ * reason that the head of this file names. Called by the functions that the runtime interposes. May switch. */
 bool ps_dedicate_self(void);
 /* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED; the member keeps this
  * stack (own_stack.h). The caller is the same as for ps_dedicate_self. May switch. */
 void ps_keep_stack(void);
-/* Thread self begins on the stack that runs. If it is DEDICATED, moves self to its dedicated kernel thread again, as in
- * the last region. Else enters self's block here. May switch. */
+/* Thread self begins on the running stack. If it is DEDICATED, moves self to its dedicated kernel thread, as in the
+ * last region. Else enters self's block here. May switch. */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
 /* For vp, which is dedicated to a thread and runs nothing else: returns the vp in whose queue other threads are put
  * instead. That is the vp from which the thread came, or vp 0, or vp 1 if vp 0 stands aside. */
@@ -59,7 +58,8 @@ int ps_number_to_ask(struct uth_tls *block);
 /* Returns the calling thread's number (gettid), which belongs to it alone. */
 int ps_number_of_caller(void);
 /* Called before a call of the program's sets something for kernel thread `number`, or sends it something. If this is a
- * dedicated kernel thread, makes its thread DEDICATED. Returns the number to use, mostly `number`. May switch. */
+ * dedicated kernel thread, makes its thread DEDICATED. Returns the number for the call: `number`, or that of the
+ * calling kernel thread if the running thread has `number` and cannot move there now. May switch. */
 int ps_number_to_set(int number);
 /* Makes the block's thread DEDICATED. Returns the vp of its dedicated kernel thread; NULL: this kernel thread cannot be
  * started. Any kernel thread may call. */
@@ -70,8 +70,8 @@ void ps_move_dedicated(struct vp *vp, struct psthread *self, struct vp *to);
 
 /* Called when the library starts, and in a forked child: notes which process this is, for ps_in_vfork_child. */
 void ps_dedicate_in_this_process(void);
-/* Whether the caller is a child between vfork and exec: a process of its own in this memory, which is none of the
- * runtime's threads. */
+/* Returns true if the caller is a child between vfork and exec: a process of its own in this memory, which is none of
+ * the runtime's threads. */
 bool ps_in_vfork_child(void);
 
 /* Called when the running thread leaves its block. If it runs on its dedicated kernel thread, its context goes back to
@@ -87,8 +87,8 @@ void ps_dedicated_after_fork_in_child(void);
 unsigned ps_dedicated_count(void);
 
 /* ps_wait_dedicated: called by ps_block in the thread to which vp is dedicated; waits until another thread has readied
- * it. ps_wake_dedicated: any thread wakes vp's kernel thread from this wait, from ps_await_pinned, or, if vp is a home
- * that stands aside, from the sleep of its search. */
+ * it. ps_wake_dedicated: wakes vp's kernel thread if it sleeps there, in ps_await_pinned, or as a home that stands
+ * aside and has found no work. Any thread may call ps_wake_dedicated. */
 void ps_wait_dedicated(struct vp *vp, const struct psthread *self);
 void ps_wake_dedicated(struct vp *vp);
 /* Makes t ready on vp, which is dedicated to a thread, through its pinned slot, and wakes vp. */

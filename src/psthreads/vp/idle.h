@@ -29,8 +29,8 @@
 
 struct vp;
 
-/* The most vps, guests included. libgomp would use up the system's process numbers (pid_max, 32768) with as many
- * regions of two threads. */
+/* The most vps, guests included. Under libgomp so many roots with regions of two threads would need as many kernel
+ * threads as the system has process numbers (pid_max, 32768). */
 #define IDLE_MAX 16384
 
 struct ps_idle {
@@ -81,8 +81,8 @@ void idle_park(struct vp *vp);
  * again. */
 bool idle_park_for(struct vp *vp, int64_t ns);
 
-/* idle_notify: called after an insertion. Does nothing if a vp searches. Else idle_wake_one wakes a parked vp: `near`
- * (or NULL) if it is parked, or another one. If no vp is parked, arms the watchdog. */
+/* idle_notify: called after an insertion. Does nothing if a vp searches, else calls idle_wake_one. idle_wake_one wakes
+ * `near` if that vp is parked, else another parked vp (near NULL: any). If no vp is parked, it arms the watchdog. */
 void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {
@@ -100,8 +100,8 @@ static inline bool idle_knows(void)
     uint64_t w = idle_word();
     return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
-/* Wakes vp if it is parked: its handoff slot or pinned slot was filled, or the library stops. False: vp was not parked,
- * or the system refuses it a kernel thread. */
+/* Wakes vp if it is parked. Called when its handoff slot or pinned slot was filled, or when the library stops. Returns
+ * false if vp was not parked, or if the system refuses it a kernel thread. */
 bool idle_wake_this(struct vp *vp);
 /* Returns true if no vp searches, and each vp that has a kernel thread sleeps: it is parked, or dedicated.sleeps is set
  * (parts.h) and no handler of the program's runs there. *carried: how many vps have kernel threads; valid if true is

@@ -19,12 +19,12 @@ void ps_inherit_kernel_state(struct vp *to, const struct uth_tls *block);
 /* Returns the signal mask with which members begin in a region that `opener` opens or has opened. */
 uint64_t ps_mask_of_members(const struct psthread *opener);
 
-/* The running thread has changed its signal mask or its processors. For a root outside of regions: its next region
- * asks the kernel for both, since the call may come from a signal handler, which has another mask. For a dedicated
- * thread, or a root in a region: notes the mask, with which members of inner regions begin. */
+/* The running thread has changed its signal mask or its processors. A dedicated thread, or a root in a region: notes
+ * the mask, with which members of inner regions begin. A root outside of regions: its next region reads both from the
+ * kernel. (The caller may be a signal handler, which has another mask.) */
 void ps_root_changed(void);
-/* Returns true if t is vp's root, outside of regions. In a forked child also true if t is the thread that forked; if it
- * is a member, only as long as it is in the region of the fork, since that region is not in the child. */
+/* Returns true if t is vp's root, outside of regions. In a forked child the thread that forked counts as such a root,
+ * even if it is a member of the region of the fork: the child does not have this region. */
 bool ps_is_outside(const struct vp *vp, const struct psthread *t);
 /* Called when the root of vp opens an outermost region. Notes its mask and processors if they have changed since the
  * last region. */

@@ -2,9 +2,9 @@
  * attach roots (roots.c), stop it (stop.c), and serve a forked child (fork.c). Other files include this header only to
  * read a field of struct life, or for life_other_roots.
  *
- * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may call. It is held during a
- * fork, and the thread that forks may wait for others in the C library. So a thread that has to start a kernel thread
- * for others must not wait for start_lock. slot_lock guards the table of slots. Its holder makes one slot and does
+ * start_lock guards start and stop. It is a pthread mutex, because any kernel thread may call. A thread that forks
+ * holds it, and may wait meanwhile for the C library's locks. So a thread that may hold such a lock, and starts a
+ * kernel thread, does not wait for start_lock. slot_lock guards the table of slots. Its holder makes one slot and does
  * nothing else, except in life_forget_vps, whose caller holds start_lock too. So a fork does not wait for slot_lock.
  * The child makes anew what it finds half made. */
 #ifndef PS_LIFE_H
@@ -33,7 +33,7 @@ struct life {
 };
 extern struct life ps_life __attribute__((visibility("hidden")));
 
-/* Claims a free slot, and stores `attached` in its vp. first: 0 for slot 0 or a guest's slot; num_vps for a guest's
+/* Claims a free slot, and sets its vp's field `attached`. first 0: slot 0, or a guest's slot. first num_vps: a guest's
  * slot only. If no such slot is free, makes the vp of a new guest's slot. NULL: there are too many slots, or no
  * memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
@@ -44,8 +44,8 @@ void life_forget_vps(void);
 /* Counts one of the library's kernel threads off: it has ended, or was refused. */
 static inline void life_forget_worker(void) { ps_sub_seq(&ps_rt.num_kernel_threads, 1); }
 
-/* Returns true if a root other than that of self uses the library, or if `forked` is set and is not self. Spares do not
- * count, since they end by themselves. */
+/* Returns true if a root other than that of self uses the library, or if ps_life.forked is set and is not self. Spares
+ * do not count, since they end by themselves. */
 bool life_other_roots(const struct vp *self);
 /* Called in a child's fork handlers. Returns the signal mask of the thread that forked; one of these handlers sets
  * it again. */

@@ -15,8 +15,8 @@
  *   FIRST   own_stack, !run.on_own     The member runs on the stack that it keeps, above a vp's loop.
  *   LOOP    own_stack, run.on_own      The kernel thread's loop is on that stack, and calls the member.
  *
- * Invariants: only one thread is pinned to the kernel thread at a time. The stack has no frames of others that are
- * needed later, so parents call no members in programs that may ask for bounds (uth_tls_asks).
+ * Invariants: only one thread is pinned to the kernel thread at a time. In programs that may ask for bounds
+ * (uth_tls_asks) parents call no members. So a stack that a member keeps has no frame of another thread.
  * Cost: the kernel thread's stack; a region costs some transfers of cache lines while the kernel thread spins, else
  * two switches of the kernel's. A region whose parent may call no member costs two user-level switches and two queue
  * entries (0.13 us flat, 0.2 us nested, four members). Transitions, proof, rejected designs:
@@ -44,10 +44,10 @@ static inline struct vp *own_stack_vp(const struct uth_tls *block)
 /* Begins t on a stack that t keeps from now on. Caller: vp's kernel thread, on its native stack. Returns when vp
  * switches back from that stack. Without memory for a stack, puts t into another vp's queue. */
 void own_stack_begin(struct vp *vp, struct psthread *t);
-/* Calls each member that is pinned to vp, until vp is to end, or a thread with a stack of its own is pinned; then
- * leaves this stack. Caller: vp's kernel thread, on the stack that the member keeps, in its block. */
+/* Calls each member that is pinned to vp, until vp is to end, or a thread with a stack of its own is pinned; then goes
+ * back to the native stack. Caller: vp's kernel thread, on the stack that the member keeps, in its block. */
 PS_NORETURN void own_stack_await_next(struct vp *vp);
-/* Gives block's stack to the cache of vp, which has ended. */
+/* Gives block's stack to the cache of vp, whose kernel thread has ended. */
 void own_stack_give_back(struct uth_tls *block, struct vp *vp);
 
 #endif

@@ -40,16 +40,17 @@ struct vp_home {
     ptrdiff_t errno_at; /* bytes from a thread pointer to errno */
     /* E: the storage of home's loop. NULL: there is none, so the root is never released. Written by the root. */
     struct uth_tls *empty;
-    /* run.own_tp is that of E, and home's kernel thread sees that: a fence for all kernel threads followed, or home
-     * itself has set own_tp. Set for good, by a releaser or by the root (home.c). */
+    /* True: run.own_tp is the thread pointer of E, and home's kernel thread reads this value from now on. (It has set
+     * own_tp itself, or a fence for all kernel threads has followed.) Set for good, by a releaser or by the root
+     * (home.c). */
     _Atomic bool leaves;
     _Atomic bool was_out; /* home's loop has been in E, at least once after `leaves` was set. Set by home, for good. */
     /* The root is coming home, or ends, so it is not released now. Written by the root. */
     _Atomic bool stays;
     /* The root's home: this vp. In a child that the root forked while it was away: the child's vp. */
     struct vp *at;
-    /* The alternate signal stack that the root has set last, at home or away. It goes with the root as
-     * vp_outer.inner_mask does. */
+    /* The alternate signal stack that the root has set last, at home or away. The root's dedicated kernel thread gets
+     * it before the root runs there, and home gets it when the root comes back. */
     stack_t stack;
 };
 
@@ -65,8 +66,8 @@ struct vp_dedicated {
     /* PS_DEDICATED_...: STARTS is written by the thread that claims the vp, the others by the vp's kernel thread. */
     _Atomic uint32_t state;
     _Atomic uint32_t ends; /* 1: the vp's kernel thread is to end; set by ps_retire_dedicated */
-    /* 1: the kernel thread sleeps, or is about to. Written by this kernel thread. Read by threads that pin something to
-     * the vp or put it into the queue of a home that stands aside, by parents at a fork, and by idle_all_parked. */
+    /* 1: the kernel thread sleeps, or is about to. Written by this kernel thread. Read by threads that fill the vp's
+     * pinned slot, or the queue of a home that stands aside; by parents at a fork; and by idle_all_parked. */
     _Atomic uint32_t sleeps;
     /* 1: a wake-up is due for the vp, which waits for something in `pinned`. Set by wakers, taken by the vp. */
     _Atomic uint32_t wake;
@@ -99,9 +100,9 @@ struct vp_priority *vp_priority(const struct vp *vp);
  * write `letter` and `on_way`. */
 struct vp_thread_signal {
     _Atomic uint32_t letter;
-    /* The number of the kernel thread that was poked last for this letter. Handlers read it. */
+    /* The number of the kernel thread that was told last of this letter, by a signal (a poke). Handlers read it. */
     _Atomic int poked;
-    /* 1: the poked kernel thread has not seen the poke yet. Its handler stores 0. */
+    /* 1: the poked kernel thread has not handled the poke yet. Its handler stores 0. */
     _Atomic uint32_t on_way;
     /* All signals stay blocked until the vp's thread is on its own stack. Then the mask is run.unblocked_mask. */
     bool blocked;
@@ -109,7 +110,7 @@ struct vp_thread_signal {
     _Alignas(8) unsigned char info[OS_SIGNAL_BYTES];
 };
 struct vp_thread_signal *vp_thread_signal(const struct vp *vp);
-/* Resets d, because its vp's slot is used anew, or the process is a forked child: there is no letter. */
+/* Resets d: there is no letter. Called when the vp's slot is used anew, and in a forked child. */
 static inline void thread_signal_begins(struct vp_thread_signal *d)
 {
     ps_store_relaxed(&d->letter, 0);
@@ -118,8 +119,8 @@ static inline void thread_signal_begins(struct vp_thread_signal *d)
 }
 
 /* Belongs to root_spread.h. Used in a root's vp, by the root only unless a comment says otherwise. look_at: when the
- * root looks next, in cpu_cycles. meetings: how many looks in a row met another root. waits: os_times_preempted at the
- * last of these. */
+ * root next looks whether it shares its processor with another root, in cpu_cycles. meetings: how many of its last
+ * looks, in a row, found that it does. waits: os_times_preempted at the last of these. */
 struct ps_root_spread {
     uint64_t look_at, waits;
     unsigned meetings;
@@ -154,13 +155,13 @@ struct ps_wake_tries {
     uint64_t until_ns; /* no waker tries before this time */
 };
 struct ps_wake_spread {
-    /* The processors on which the vp last went to sleep (the vp writes it), and from which it was last woken (its waker
-     * does). Negative: unknown. tests/models/wake_spread.md says why neither needs an atomic. */
+    /* slept_on: the processor on which the vp last went to sleep; the vp writes it. woken_from: the processor of its
+     * last waker, which writes it. Negative: unknown. tests/models/wake_spread.md says why neither needs an atomic. */
     int slept_on, woken_from;
     /* The waker has narrowed the mask of the vp's kernel thread for this wake-up. The vp clears the flag. */
     bool moved;
-    /* How many further wake-ups are to be made on another processor, since the system made one on the waker's. The
-     * woken vp sets it, its wakers count it down. */
+    /* How many further wake-ups are to be made on another processor than the waker's. Set by the vp, when it finds that
+     * the system has woken it on its waker's processor; counted down by its wakers. */
     unsigned pulled;
     struct ps_wake_tries tries;
     uint64_t woken_at_ns; /* the time of the last try */
@@ -168,7 +169,8 @@ struct ps_wake_spread {
     _Atomic uint32_t moving;
     /* From here on only the vp uses the fields, from a try to the next time that it parks. */
     bool tried;
-    uint64_t late_ns, preempted; /* late_ns: how late it woke; preempted: os_times_preempted at that time */
+    /* late_ns: how long the wake-up took; preempted: os_times_preempted when the vp woke */
+    uint64_t late_ns, preempted;
 };
 /* Returns a pointer to this part of vp. */
 struct ps_wake_spread *vp_wake_spread(const struct vp *vp);

@@ -20,8 +20,8 @@ struct vp;
 
 /* Bits of `special`: what is unusual about a vp. A fast path tests all bits that matter to it at once (vp_is). Any
  * thread may set VP_TO_BE_COUNTED, VP_ASIDE and VP_NEEDS. The other bits are set by the kernel thread that carries the
- * vp, or by the thread that starts this kernel thread. A root becomes lone (VP_LONE) only while it runs at home, never
- * while it begins to wait. So home_release tests VP_LONE again after it has taken the root. */
+ * vp, or by the thread that starts this kernel thread. A root may become lone (VP_LONE) between two waits. So
+ * home_release tests VP_LONE once more after it has taken the root. */
 enum {
     VP_SPARE = 1, /* a spare's kernel thread carries it */
     /* Its kernel thread blocks all signals. unblocked_mask is the mask with which it takes signals (receiver.h). */
@@ -29,7 +29,7 @@ enum {
     VP_DEDICATED = 4, /* it carries only the thread whose block is dedicated_to (dedicated.h) */
     /* Dedicated to its root, since the program asks for the root's processor time (lone_root.h). */
     VP_COUNTED = 8,
-    /* Dedicated to its root, since the root has another priority than the pool (lone_root.h). */
+    /* Dedicated to its root, since the root has another priority than the library's workers (lone_root.h). */
     VP_OTHER_PRIORITY = 16,
     /* Dedicated to its root. The root starts the kernel threads of its members itself (priority.h). */
     VP_STARTS = 32,
@@ -49,7 +49,8 @@ enum {
 
 struct vp_run {
     /* Line 0: the vp writes it at each switch. */
-    /* The thread that runs; NULL while the vp's loop looks for work. First, since ee.h reads it in place. */
+    /* The thread that runs; NULL while the vp's loop looks for work. Must be the first field: ee.h reads it
+     * directly. */
     struct psthread *current;
     struct uth *uth; /* the stack on which the vp runs */
     /* The thread-local block in which the vp's kernel thread is. NULL: it is in the kernel thread's own storage. */
@@ -64,8 +65,9 @@ struct vp_run {
     _Atomic uint64_t ticks; /* How many scheduling points the vp has passed. The watchdog reads it. */
     bool left_dies;
     bool is_guest;
-    /* True while the runtime calls a function that the program may have replaced (malloc) and then goes on with the
-     * vp, and while the vp's thread forks. Handlers read it. */
+    /* True while the runtime calls a function that the program may have replaced (malloc), and while the vp's thread
+     * forks. The runtime goes on with this vp afterwards. So code that finds `held` set does not move the thread away
+     * from the vp. */
     bool held;
     bool on_own; /* The vp's loop is on the stack that its thread keeps (own_stack.h). */
     /* in_handler: an address in the stack frame of the innermost handler of the program's that runs on the vp's kernel
@@ -78,13 +80,12 @@ struct vp_run {
     unsigned id;
     _Atomic int tid;              /* the system's number of the vp's kernel thread */
     struct uth_tls *dedicated_to; /* with VP_DEDICATED: the block of the thread that the vp carries */
-    /* A root's vp: the context of the root, on its kernel thread's own stack. In a forked child: the context and
-     * block of the thread that forked, which is bound to this vp (own_by_fork, fork.c). */
+    /* A root's vp: the context of the root, on its kernel thread's own stack. In a forked child: the context of the
+     * thread that forked, which is bound to this vp (own_by_fork, fork.c). */
     struct uth *own_uth;
-    /* The `local` (thread.h) of the thread for which ps_local answers on this kernel thread while `current` is NULL:
-     * the thread to which the vp is dedicated, or as which a handler runs. NULL: ps_local answers for `root`. Handlers
-     * use it (thread_signal.h, process_signal.h). A parent whose team takes over a block writes it, too
-     * (ps_team_succeed). */
+    /* While `current` is NULL, ps_local returns this on the vp's kernel thread, if it is not NULL. It is the `local`
+     * (thread.h) of the thread to which the vp is dedicated, or of the thread as which a handler runs (thread_signal.h,
+     * process_signal.h). A parent whose team takes over a block writes it, too (ps_team_succeed). */
     _Atomic(void *) stands_as;
     /* The block that stands for the kernel thread's own storage: a root's R (home.h), or the block of the thread that
      * forked. NULL: the kernel thread is the library's own, or threads have no blocks. */
@@ -115,15 +116,15 @@ struct vp_run {
 /* Returns the part of vp that says what runs on it. */
 static inline struct vp_run *vp_run(const struct vp *vp) { return (struct vp_run *)(uintptr_t)vp; }
 
-/* Whether any of the bits `what` (VP_...) is set for vp. */
+/* Returns true if any of the bits `what` (VP_...) is set for vp. */
 static PS_ALWAYS_INLINE bool vp_is(const struct vp *vp, unsigned what)
 {
     return PS_UNLIKELY(ps_load_relaxed(&vp_run(vp)->special) & what);
 }
 static inline void vp_becomes(struct vp *vp, unsigned what) { ps_or_seq(&vp_run(vp)->special, what); }
 static inline void vp_is_no_more(struct vp *vp, unsigned what) { ps_and_seq(&vp_run(vp)->special, ~what); }
-/* Whether vp's kernel thread may have another nice value, policy or processors than the pool, because one thread of
- * the program's has set them. A kernel thread that it starts would begin with these. */
+/* Returns true if vp's kernel thread may have another nice value, policy or processors than the library's workers,
+ * because one thread of the program's has set them. A kernel thread that it starts would begin with these. */
 static inline bool vp_differs(const struct vp *vp) { return vp_is(vp, VP_OTHER_PRIORITY | VP_DEDICATED); }
 
 /* Counts a scheduling point that vp passes. The watchdog sees from the count that vp is not stuck. */
@@ -147,7 +148,7 @@ static inline void vp_count_ended(struct vp *vp)
     struct ps_thread_counts *n = &vp_run(vp)->counts;
     ps_store_release(&n->ended, ps_load_relaxed(&n->ended) + 1);
 }
-/* Whether vp may be a root's: vp 0, and guests that are neither spares nor dedicated. */
+/* Returns true if vp may be a root's: vp 0, and guests that are neither spares nor dedicated. */
 static inline bool vp_is_roots(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
@@ -157,9 +158,9 @@ static inline bool vp_is_roots(const struct vp *vp)
 /* Returns the exit points of the stack on which vp runs (exit.h). */
 static inline struct ps_exits *vp_exits(struct vp *vp) { return (struct ps_exits *)(void *)vp_run(vp)->uth->room; }
 
-/* Returns true if the running thread keeps its kernel thread while it waits. On a VP_LONE vp the root does so on its
- * own stack, and so does a dedicated thread. A root that was released, and runs at its home again without being bound
- * to it (own_uth->vp is NULL), does not: it waits as it would on any other vp. */
+/* Returns true if the running thread keeps its kernel thread while it waits: a dedicated thread, or the root of a
+ * VP_LONE vp on its own stack. Not so if the root was released: then it is not bound to its home (own_uth->vp is NULL),
+ * and waits as on any other vp, even if its home runs it. */
 static inline bool vp_stays_with_root(const struct vp *vp)
 {
     const struct vp_run *run = vp_run(vp);
@@ -176,8 +177,8 @@ static inline bool vp_switches(const struct vp *vp)
 /* Returns the thread whose context is saved in u. The caller knows that the thread stays suspended there. */
 static inline struct psthread *vp_left_by(const struct uth *u) { return u->wait.thread ? u->wait.thread : u->left_by; }
 
-/* If vp has left the stack of its root, bound to vp, in the root's block: returns the thread that ran there, which is
- * the root, or the root as a member. NULL: the stack was not left, or was left by a thread that the root had called. */
+/* Returns the thread whose context vp has left on its root's own stack: the root, or the root as a member. NULL: the
+ * stack was not left, it is not bound to vp, or the thread that left it was one that the root had called. */
 struct psthread *vp_left_root(const struct vp *vp);
 
 #endif

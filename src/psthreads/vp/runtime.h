@@ -20,8 +20,8 @@ struct vp;
 
 #define PS_MAX_VPS IDLE_MAX
 #define PS_MAX_WORKERS 2048 /* each worker has a list of all others (steal.c) */
-/* The most spares by default. So a barrier that the program makes of spin loops opens in the end if up to about this
- * many threads meet in it. */
+/* The most spares by default. A barrier of spin loops, made by the program, opens in the end if up to about this many
+ * threads meet in it. */
 #define PS_MAX_SPARES 2000
 
 struct ps_runtime {
@@ -84,7 +84,7 @@ struct ps_settings {
     unsigned num_vps;               /* 0: the default */
     size_t stack_bytes;             /* 0: the default */
     uint64_t search_ns;             /* UINT64_MAX: the default */
-    bool passive;                   /* true: no thread spins for another one, and no parent is predicted to be serial */
+    bool passive;                   /* true: no thread spins for another one, and serial regions are not predicted */
     void (*root_exit)(void *local); /* called with a root's `local` when the root ends */
     void (*describe)(char *buf, size_t bytes);
     unsigned max_spares; /* the most spares; 0: none */
@@ -114,8 +114,8 @@ _Atomic uint32_t *vp_attached(const struct vp *vp);
 /* Starts the kernel thread of worker vp. Returns 0 or an errno value. vp_worker_main: the main function of the kernel
  * threads of workers and spares; arg: the vp. */
 int vp_start_worker(struct vp *vp);
-/* Returns the mask with which a kernel thread of the library's begins that the caller is about to start. It is never
- * a mask that a root has set inside of a region. */
+/* Called when the caller is about to start a kernel thread of the library. Returns the signal mask with which this
+ * kernel thread begins. It is never a mask that a root has set inside of a region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
 /* Calls a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns 0,

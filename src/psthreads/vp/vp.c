@@ -39,8 +39,8 @@ PS_NOINLINE struct vp *ps_vp_attach(void)
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* Whether the calling kernel thread carries the vp that `ee_here` names in the present block. It does not if it is
- * in the block of a member that has a helper now (ps_member_run_body). */
+/* Returns false in the block of a member that has a helper now: there `ee_here` names the helper's vp, which another
+ * kernel thread carries (ps_member_run_body). */
 bool vp_in_own_block(void)
 {
     struct vp *vp = ps_vp();
@@ -70,8 +70,8 @@ struct uth *ps_current_uth(void)
     struct vp *vp = ps_vp();
     return vp ? vp_run(vp)->uth : NULL;
 }
-/* For a handler that has interrupted vp's loop: returns the thread in whose name the handler runs. That is the vp's
- * root. On the library's own kernel threads it is a descriptor that says nothing about a thread. */
+/* Returns the descriptor of vp's root. ps_self returns it in a handler that has interrupted vp's loop. On the library's
+ * own kernel threads it stands for no thread. */
 static struct psthread *in_loop(struct vp *vp) { return &vp_run(vp)->root; }
 
 struct psthread *vp_left_root(const struct vp *vp)
@@ -82,9 +82,8 @@ struct psthread *vp_left_root(const struct vp *vp)
     return by_root ? vp_left_by(own) : NULL;
 }
 
-/* Returns what ps_local returns while vp's loop runs: stands_as, if it is set; else the `local` of vp's root. If the
- * root waits in a region, or is about to, its saved context says which member it is; the context stays saved
- * meanwhile. */
+/* Returns what ps_local returns while vp's loop runs. This is stands_as, if it is set; else the `local` of vp's root.
+ * If the root has left its stack, the saved context says as which member it ran. */
 static PS_NOINLINE void *local_in_loop(struct vp *vp)
 {
     if (vp == NULL)

@@ -41,8 +41,8 @@ struct vp {
      * again. Only the vp writes the flag; while no kernel thread carries the vp, the thread that starts or stops the
      * workers does. The flag is not on the line of wake_word, which other threads write. */
     bool searching;
-    /* The number of the vp to which this vp deals the next thread that a root submits here: vps 0 .. ps_rt.limit-1 in
-     * turn (deal_to in thread.c). Owner only. */
+    /* Threads that a root submits on this vp are dealt to the vps 0 .. ps_rt.limit-1 in turn (deal_to in thread.c).
+     * This is the number of the vp that gets the next one. Owner only. */
     unsigned deal;
     struct ps_root_spread spread;
     struct ps_wake_spread wake_spread;

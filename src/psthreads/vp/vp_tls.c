@@ -21,13 +21,13 @@ PS_NOINLINE void vp_enter_tls(struct vp *vp, struct uth_tls *tls)
     if (PS_UNLIKELY(!vp_enter_tls_again(vp, tls))) {
         vp_carry_at(vp, tls->tp);
         uth_tls_enter(tls, vp, ps_load_relaxed(&vp_run(vp)->tid));
-        vp_run(vp)->tls = tls; /* written after the thread pointer: home.h */
+        vp_run(vp)->tls = tls; /* after the thread pointer: home_storage_free relies on that */
     }
     vp_unblock_signals_in(vp, tls);
 }
 
-/* Called in a handler, on any kernel thread: sets the kernel thread's own thread pointer, and returns the one that
- * was set before. Values in thread-local variables may be half written then. */
+/* Called in a handler, on any kernel thread: sets the kernel thread's own thread pointer, and returns the one that was
+ * set before. Uses no thread-local variable: the handler may have interrupted a write to it. */
 static void *to_own_pointer(void)
 {
     void *before = cpu_get_tp();
@@ -43,8 +43,8 @@ static void *to_own_pointer(void)
 
 void vp_prepare_tls(void) { os_library_signal_between(to_own_pointer, cpu_set_tp); }
 
-/* Tells signal handlers on this kernel thread whether the runtime calls a function of the program's and then goes on
- * with vp. */
+/* Sets run.held, which signal handlers on this kernel thread read: true while the runtime calls a function that may be
+ * the program's, and then goes on with vp. */
 static inline void hold(struct vp *vp, bool held)
 {
     __asm__ volatile("" ::: "memory");
@@ -87,8 +87,8 @@ static PS_NOINLINE void put_block(struct vp *vp, struct uth_tls *tls)
 }
 
 /* If self is DEDICATED, its dedicated kernel thread may be in the block, to run a handler (thread_signal.h). Then self
- * goes on on that kernel thread. First vp enters the kernel thread's own storage, since another vp may have entered by
- * now the block in which vp is. */
+ * moves to that kernel thread. First vp enters the kernel thread's own storage, since another vp may be by now in the
+ * block in which vp is. */
 PS_NOINLINE struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     vp = ps_upcalls.await_first(vp, self, tls);
@@ -116,7 +116,7 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
         vp = vp_resume_caller(vp, self, next);
     else
         vp_enter_tls(vp, NULL);
-    if (!tls || PS_UNLIKELY(tls->adopted)) /* an adopted block is the storage of a kernel thread that has forked */
+    if (!tls || PS_UNLIKELY(tls->adopted)) /* adopted: the storage of a kernel thread, which has forked */
         return vp;
     if (PS_UNLIKELY(ps_load_relaxed(&tls->own) != NULL))
         ps_retire_dedicated(tls);
@@ -131,8 +131,8 @@ struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(v
  * gives a team back, waits for them. */
 static _Atomic uint32_t lookers;
 
-/* Lets vp answer ps_local as the member that keeps the block; vp NULL: only looks. Returns the member; NULL: there
- * is none. The caller has counted itself in `lookers`. */
+/* Finds the member that keeps the block, and returns it; NULL: there is none. If vp is not NULL, ps_local on vp answers
+ * as this member from now on. The caller has counted itself in `lookers`. */
 static struct ps_member *stand(struct vp *vp, const struct uth_tls *block)
 {
     const struct ps_team *team = ps_load_seq(&block->team);

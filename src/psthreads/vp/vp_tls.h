@@ -18,14 +18,14 @@ void vp_enter_tls(struct vp *vp, struct uth_tls *tls);
 static PS_ALWAYS_INLINE void vp_enter_tls_cached(struct vp *vp, struct uth_tls *tls)
 {
     cpu_set_tp_soon(tls->tp);
-    vp_run(vp)->tls = tls; /* written after the thread pointer: home.h */
+    vp_run(vp)->tls = tls; /* after the thread pointer: home_storage_free relies on that */
 }
-/* Whether vp may enter tls by vp_enter_tls_cached, on the stack on which vp runs (uth_tls_is_cached). */
+/* Returns true if vp, on its present stack, may enter tls by vp_enter_tls_cached (uth_tls_is_cached). */
 static PS_ALWAYS_INLINE bool vp_tls_is_cached(const struct vp *vp, const struct uth_tls *tls)
 {
     return uth_tls_is_cached(tls, vp, vp_run(vp)->uth->stack);
 }
-/* Enters tls if no other vp has been in it since vp was. False: another one has, and tls is not entered. */
+/* Enters tls if vp was the last vp in it, and returns true. Otherwise returns false, and does not enter tls. */
 static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *tls)
 {
     if (!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid)))
@@ -37,7 +37,7 @@ static PS_ALWAYS_INLINE bool vp_enter_tls_again(struct vp *vp, struct uth_tls *t
 static inline void vp_leave_tls_here(struct vp *vp)
 {
     vp_run(vp)->tls = NULL;
-    ps_fence_compiler(); /* first run.tls says which storage, then the thread pointer changes: home.h */
+    ps_fence_compiler(); /* run.tls is written before the thread pointer: home_storage_free relies on that */
     uth_tls_leave(ps_load_relaxed(&vp_run(vp)->own_tp));
     vp_carry_now(vp);
 }
@@ -54,7 +54,7 @@ struct vp *vp_resume_caller_slowly(struct vp *vp, struct psthread *self, struct 
 static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthread *self, struct uth_tls *tls)
 {
     ps_store_relaxed(&tls->below, NULL);
-    ps_fence_compiler(); /* take_from_caller (thread_signal.c) makes the fence for both kernel threads */
+    ps_fence_compiler(); /* enough here: take_from_caller (thread_signal.c) makes a fence in all kernel threads */
     if (PS_UNLIKELY(!uth_tls_was_in(tls, vp, ps_load_relaxed(&vp_run(vp)->tid))))
         return vp_resume_caller_slowly(vp, self, tls);
     if (vp_run(vp)->tls != tls)
@@ -62,7 +62,7 @@ static PS_ALWAYS_INLINE struct vp *vp_resume_caller(struct vp *vp, struct psthre
     return vp;
 }
 static inline bool ps_tls_on(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_rt.tls)); }
-/* Returns a block for a thread that begins on the stack that runs. NULL: no memory, of which one line warns once. */
+/* Returns a block for a thread that begins on the running stack. NULL: no memory; one line says so, the first time. */
 struct uth_tls *vp_new_tls(struct vp *vp);
 /* Returns a block for a thread that begins later. NULL: no memory; nothing is reported. */
 struct uth_tls *vp_try_tls(struct vp *vp);
@@ -75,10 +75,11 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 /* From now on `team` keeps the block between regions; NULL: no team does. */
 static inline void vp_block_becomes(struct uth_tls *block, struct ps_team *team) { ps_store_seq(&block->team, team); }
-/* Whether the team that keeps the block rests: it has no open region, or the block's member has returned from its body
- * in this region (done_in). Caller: the member's dedicated kernel thread. True: no other kernel thread is in the block,
- * nor will be (tests/models/team_rests.pml); ps_local on vp answers as the member from now on. False: run.stands_as is
- * this member's or NULL, and the caller has to set it anew. vp NULL: only looks. */
+/* Returns true if the team that keeps the block rests: it has no open region, or the block's member has returned from
+ * its body in this region (done_in). Then no other kernel thread is in the block, nor will be
+ * (tests/models/team_rests.pml). Caller: the member's dedicated kernel thread. If vp is not NULL, sets vp's
+ * run.stands_as to this member, or to NULL if there is none. So if false is returned, the caller has to set stands_as
+ * anew. */
 bool ps_team_rests(struct vp *vp, const struct uth_tls *block);
 /* Lets ps_local on vp, which carries the thread of this block, answer as the member that keeps the block, if there
  * is one. */
@@ -97,8 +98,8 @@ static inline void vp_set_errno(struct vp *vp, int value)
         *vp_run(vp)->own_errno = value;
 }
 
-/* Called when the running thread leaves its block: if it is dedicated it goes home, and goes on in block `next`
- * (ps_go_home_slow). */
+/* Called when the running thread leaves its block. If it is dedicated, its context goes back to the vp that ran it
+ * before, and goes on in block `next` (ps_go_home_slow). */
 static inline void ps_go_home(struct uth_tls *next)
 {
     if (vp_is(ps_vp(), VP_DEDICATED))

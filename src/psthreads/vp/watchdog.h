@@ -20,8 +20,8 @@
  * Each tick takes one sample (watchdog_sample.h). A policy is a function from the sample to an action: spares.h for
  * vps that are held, quota_park.h for what the system allows. (team/recall.h has a table of its own instead.)
  *
- * Cost otherwise: one store per thread or member that runs (vp.ticks); one load per insertion while all vps are
- * busy. */
+ * Cost while it is disarmed: one store per thread or member that runs (vp.ticks); one load per insertion while all vps
+ * are busy. */
 #ifndef PS_WATCHDOG_H
 #define PS_WATCHDOG_H
 
@@ -45,21 +45,21 @@ struct ps_watchdog {
     PS_LINE_ALIGNED _Atomic uint32_t armed;
     _Atomic uint32_t starving; /* 1: work starves, so spares may take it. The watchdog writes, spares read. */
     _Atomic uint32_t spares;   /* how many spares are at work */
-    /* Of these spares: those that were started or called and have not run since. Each counts itself off when it
+    /* How many of the spares at work were started or called, and have not run since. Each counts itself off when it
      * runs. */
     _Atomic uint32_t coming;
-    /* Of these spares: those that stand in for a lone root and have found nothing to do (search.c). */
+    /* How many of the spares at work stand in for a lone root, and have found nothing to do (search.c). */
     _Atomic uint32_t standing;
     /* how many vps have a thread that blocks in the kernel, and work behind it (blocking.h) */
     _Atomic uint32_t blocked;
-    /* How many spares the watchdog is to start, since none stood by. Any thread raises it to its need; the watchdog
-     * takes it. */
+    /* How many spares the watchdog is to start, since too few stood by. A thread that needs more raises this number;
+     * the watchdog takes it. */
     _Atomic uint32_t lacking;
     /* WATCHDOG_...: what the watchdog is to do soon. Any thread sets bits; the watchdog takes them, and sleeps on
      * this word between ticks. */
     _Atomic uint32_t asked;
     /* for reports and tests: how often vp_get_spare called or started a spare, and the most that were at work after
-     * that */
+     * such a call */
     _Atomic uint32_t spares_ever, spares_most;
     _Atomic uint32_t released; /* for reports and tests: how often the watchdog has released a root (home.h) */
 };
@@ -87,9 +87,9 @@ static inline void watchdog_arm_for_root(void)
 #define PS_RELEASE_ALWAYS 0
 #endif
 
-/* Returns true if the watchdog has to start kernel threads of the pool in the caller's place, and exists. Kernel
- * threads that the caller started would begin with a priority or processors that one thread of the program's has set
- * (priority.h). here: the caller's vp, or NULL. */
+/* Returns true if the watchdog exists, and has to start workers and spares in the caller's place. Kernel threads that
+ * the caller started would begin with a priority or processors that one thread of the program's has set (priority.h).
+ * here: the caller's vp, or NULL. */
 bool watchdog_starts_for(const struct vp *here);
 /* Makes the watchdog start workers in state WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
@@ -99,8 +99,8 @@ void watchdog_ask(uint32_t what);
 void watchdog_want_spare(void);
 void watchdog_want_spares(unsigned n);
 void watchdog_want_spare_for_blocked(void);
-/* Whether `more` spares may work besides those that do. Allowed are one for each vp that is blocked, and those that
- * stand in for lone roots. */
+/* Returns true if `more` spares may work besides those that do. Allowed are one for each vp that is blocked, and those
+ * that stand in for lone roots. */
 static inline bool watchdog_spare_may_work(uint32_t more)
 {
     return ps_load_seq(&ps_watchdog.spares) + more <=
@@ -116,14 +116,15 @@ static inline bool watchdog_spare_counts_in(void)
     while (!ps_cas_seq(&ps_watchdog.spares, &spares, spares + 1));
     return true;
 }
-/* Starts the watchdog's kernel thread if there is none, and waits until it is started or refused. It sleeps at first.
- * Any thread that may arm the watchdog may call. */
+/* Starts the watchdog's kernel thread if there is none, and waits until it is started or refused. The kernel thread
+ * sleeps at first. Any thread that may arm the watchdog may call. */
 void watchdog_be_there(void);
 
 /* Returns how many kernel threads the watchdog has: 0 or 1. */
 unsigned watchdog_runs(void);
-/* The main function of the watchdog's kernel thread (watchdog_tick.c), and functions that it calls. watchdog_stops:
- * whether it is to end. watchdog_nap: sleeps for ns at most; any bit of `asked` ends the sleep. */
+/* The main function of the watchdog's kernel thread (watchdog_tick.c), and functions that it calls. watchdog_stops
+ * returns true if the kernel thread is to end. watchdog_nap: sleeps for ns at most; any bit of `asked` ends the
+ * sleep. */
 void *watchdog_main(void *arg);
 bool watchdog_stops(void);
 void watchdog_nap(int64_t ns);
@@ -134,7 +135,8 @@ void watchdog_nap(int64_t ns);
 void watchdog_stop(void);
 /* Notes that the watchdog has no kernel thread, and that one may be started. Caller: watchdog_tick.c. */
 void watchdog_forget(void);
-/* Lets a thread that arms the watchdog start its kernel thread again. Called when the spares are gone. */
+/* From now on a thread that arms the watchdog starts the watchdog's kernel thread again. Called when the spares are
+ * gone. */
 void watchdog_may_start(void);
 /* Makes the watchdog as it is before it is armed for the first time: no kernel thread, no spares, nothing asked. What
  * its policies have learnt (spares.c), and the counts for reports, stay. Called when the library starts, and in a
