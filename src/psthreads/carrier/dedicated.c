@@ -56,7 +56,7 @@ static void sleep_dedicated(struct vp *vp, int64_t timeout_ns)
     ps_xchg_seq(&vp_dedicated(vp)->wake, 0);
 }
 
-/* Whether vp has something to do: its thread is ready, vp has to end, or vp was woken to look for a signal. */
+/* Returns true if vp has something to do: its thread is ready, vp has to end, or vp was woken to look for a signal. */
 static bool is_called(const struct vp *vp)
 {
     return ps_load_acquire(vp_pinned(vp)) || ps_load_acquire(&vp_dedicated(vp)->ends) ||
@@ -297,8 +297,8 @@ static int number_when_started(struct vp *vp)
 int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
 int ps_dedicated_number(struct uth_tls *block) { return number_when_started(ps_dedicate(block)); }
 
-/* If the block's thread is DEDICATED, its kernel state is on its dedicated kernel thread. The running thread moves
- * there, and then asks the calling kernel thread. A thread in a handler is not moved: it asks by the number. */
+/* If the block's thread is DEDICATED, its dedicated kernel thread has its kernel state. Then the running thread moves
+ * there, and asks the calling kernel thread. A thread in a handler does not move: it asks by the number. */
 int ps_number_to_ask(struct uth_tls *block)
 {
     if ((ps_load_seq(&block->dedicated) && ps_dedicate_self()) || ps_in_vfork_child())

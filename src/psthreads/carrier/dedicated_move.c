@@ -77,11 +77,11 @@ PS_NOINLINE void ps_dedicate_again(struct psthread *self, struct uth_tls *block)
     ps_move_dedicated(vp, self, to);
 }
 
-/* Returns the vp that has to go on with vp's context, in the block `next`; NULL: any vp may. The thread of this block
- * was suspended on the same stack, below a call. If that thread has a dedicated kernel thread, the vp of this kernel
- * thread goes on (it may be in the block already, thread_signal.h). Otherwise the vp goes on to which the context was
- * bound before it was bound to vp. Then `below` is cleared: a thread that dedicates the block later sees that the
- * block's thread is not suspended any more. */
+/* The running thread leaves vp, which is dedicated to it. The code below its frames on the same stack goes on, in the
+ * block `next` (NULL: in no block). Returns the vp that has to go on with the context. This is the dedicated vp of the
+ * thread of `next`, if that thread has one. Else it is the vp to which the context was bound before it came to vp.
+ * NULL: any vp may go on. If the thread of `next` is not dedicated, clears `below`. So a thread that dedicates this
+ * block later sees that the block's thread is not suspended any more. */
 static struct vp *carrier_of_next(struct vp *vp, struct uth_tls *next)
 {
     struct vp *home = vp_dedicated(vp)->home;
@@ -123,6 +123,7 @@ void ps_go_home_slow(struct uth_tls *next)
     else
         vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
     vp_leave_dedicated(vp, context, next);
-    context->left_by = NULL; /* the stack may be a root's, on which the root has called self */
+    /* on a root's stack, which self may run on as a call, vp_left_by must not return self later */
+    context->left_by = NULL;
     thread_signal_arrives(ps_vp());
 }

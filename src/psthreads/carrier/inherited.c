@@ -28,8 +28,8 @@ static const struct vp *root_of(const struct vp *here, const struct uth_tls *blo
     return here && vp_is_roots(here) ? here : ps_vp_at(0);
 }
 
-/* Returns the vp of the dedicated kernel thread of block's thread. NULL: it has none, or one that has set nothing
- * yet. */
+/* Returns the vp of the dedicated kernel thread of block's thread. NULL: the thread has none, or it has set nothing
+ * there yet. */
 static const struct vp *own_vp(const struct uth_tls *block)
 {
     const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
@@ -38,10 +38,10 @@ static const struct vp *own_vp(const struct uth_tls *block)
     return begins ? NULL : own;
 }
 
-/* Returns the vp of the thread whose present mask the block's thread begins with: the opener of an inner region. That
- * is the innermost dedicated thread that has opened this region or one around it, or a root that has opened an inner
- * region as the first member of another region. If the block's thread is itself a root, which is away, returns that
- * root's home. NULL: a root has opened the outermost region. */
+/* Returns the vp whose inner_mask is the signal mask with which the block's thread begins. A thread of an inner region
+ * gets the mask of the innermost dedicated thread that has opened this region or one around it. It gets the mask of a
+ * root, if that root has opened an inner region as the first member of another region. A root that is away gets the
+ * mask of its home. Returns NULL if none of this holds. */
 static const struct vp *inner_opener(const struct vp *here, const struct uth_tls *block)
 {
     const struct psthread *self = here && vp_run(here)->tls == block ? vp_run(here)->current : NULL, *t = self;

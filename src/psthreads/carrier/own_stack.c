@@ -23,7 +23,7 @@ static struct psthread *member_of_block(const struct vp *vp)
     return NULL;
 }
 
-/* Whether the stack belongs to the member: no other frame on it is needed once the member has ended. */
+/* Returns true if the stack belongs to the member: no other frame on it is needed once the member has ended. */
 static bool is_its_own(const struct psthread *member, const struct uth *stack)
 {
     return !(member->flags & PS_T_CALLED) && member->uth == stack && stack->stack && !(stack->flags & UTH_ADOPTED);
@@ -94,7 +94,7 @@ void own_stack_await_next(struct vp *vp)
     for (struct psthread *t;;) {
         ps_await_pinned(vp);
         t = ps_xchg_seq(vp_pinned(vp), NULL);
-        if (t && t->uth) /* t has a stack: it comes back to end, and dedicated_main goes on with it */
+        if (t && t->uth) /* t has a stack of its own: dedicated_main goes on with t */
             ps_store_seq(vp_pinned(vp), t);
         if (!t || t->uth)
             break;

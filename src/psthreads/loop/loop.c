@@ -25,7 +25,7 @@ static void run_fresh(struct vp *vp, struct psthread *t);
 static bool run_elsewhere(struct vp *vp, struct uth *self, struct psthread *t);
 static void resume_or_hand_back(struct vp *vp, struct uth *self, struct psthread *t);
 
-/* Runs vp's loop on `self`, the uth that runs. Does not return. */
+/* Runs vp's loop on `self`, the running uth. Does not return. */
 static PS_NORETURN void run_loop(struct vp *vp, struct uth *self)
 {
     struct ps_work w = vp_run(vp)->first_work;

@@ -13,8 +13,8 @@
 #include "waiters.h"
 #include "watchdog.h"
 
-/* The slow path of ps_block: the vp is dedicated or stays with its root, has waiters (waiters.h), has a pinned thread,
- * has no thread at the front of its queue, or another vp holds this queue's lock. */
+/* The slow path of ps_block. ps_block takes it if the vp is dedicated or stays with its root, has waiters (waiters.h)
+ * or a pinned thread, or if it could take no thread from the front of the vp's queue. */
 static PS_NOINLINE void block_slowly(struct vp *vp, struct psthread *self)
 {
     struct uth_wait *wait = &self->uth->wait;
@@ -209,10 +209,10 @@ static PS_NOINLINE bool yield_soon_for(struct vp *vp, struct psthread *self, str
 
 /* The yield if self's context is bound to vp, or a thread whose context is bound to vp is ready. In the first case self
  * goes into the pinned slot, and the front of the queue runs. In the second case self goes to the back of the queue,
- * and the pinned thread runs. Only vp, or a releaser (home.h), takes a thread out of the pinned slot. No thread pins a
- * context while another one is pinned, although two contexts can be bound to a vp: a root, and the member that goes on
- * in its place while the root waits elsewhere. Both cases use the same call of the switch, in turns, so the processor
- * predicts the return after it (cpu/x86_64/switch.S). */
+ * and the pinned thread runs. Only vp, or a releaser (home.h), takes a thread out of the pinned slot. Two contexts can
+ * be bound to a vp (a root's, and that of a member which runs there while the root waits elsewhere), but only one of
+ * them is pinned at a time. Both cases use the same call of the switch, in turns, so the processor predicts the return
+ * after it (cpu/x86_64/switch.S). */
 static PS_NOINLINE bool yield_with_root(struct vp *vp, struct psthread *self)
 {
     struct uth *from = vp_run(vp)->uth;

@@ -28,9 +28,9 @@
 #include "watchdog.h"
 
 #define SEARCH_CLOCK_PERIOD 64 /* rounds between two readings of the clock */
-/* Rounds between two peeks into closed queues (vp->closed): some ten microseconds. The first look of a search is such a
- * peek, so a shorter search peeks too. This is needed because a vp does not park while a closed queue has something
- * (idle.h, [L]): with each search it comes nearer to taking this work. */
+/* Rounds between two peeks into closed queues (vp->closed): some ten microseconds. The first look of each search is
+ * such a peek, even in a shorter search. This matters: a vp does not park while a closed queue has something (idle.h,
+ * [L]), and takes that only after two peeks (peek_at in sources.c). */
 #define SEARCH_PEEK_PERIOD 512
 /* The longest sleep of a home that stands aside, if there are places: an insertion into a place's queue wakes a vp of
  * the idle set, and such a home is not in the idle set. */
@@ -73,8 +73,8 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Whether dedicated kernel threads spin, and are together with the searching vps at least num_vps. Then vp ends its
- * search. */
+/* Returns true if dedicated kernel threads spin, and these and the searching vps are together at least num_vps. Then vp
+ * ends its search. */
 static bool spins_for_others(void)
 {
     uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
@@ -173,8 +173,8 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* Called when a spare has taken a member of team. Calls a spare for each member that no vp has claimed, since members
- * may wait for one another: MOST_AT_ONCE at most, and those included that are coming already. */
+/* Called when a spare has taken a member of team. Calls spares, since members may wait for one another: one for each
+ * member that no vp has claimed, MOST_AT_ONCE at most, less those that are coming already. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);
@@ -197,10 +197,12 @@ static struct ps_work take_for_spare(struct vp *vp, bool noted)
     return w;
 }
 
-/* Finds work for vp, a spare. It takes work only if some work starves, if no more spares are at work than may be
- * (watchdog_spare_may_work), or if a thread has granted it a piece of work (standby.h). Otherwise it stands in for a
- * lone root, or stands by. The spare counts itself off, then reads how many vps are blocked. A vp counts itself among
- * the blocked, then reads how many spares are at work (blocking.h). So one of the two sees the other (seq_cst). */
+/* Finds work for vp, a spare. It takes work in three cases: some work starves; not too many spares are at work
+ * (watchdog_spare_may_work); a thread has granted it a piece of work (standby.h). If it takes none, it stands in for a
+ * lone root, or stands by.
+ *
+ * The spare counts itself off, then reads how many vps are blocked. A vp counts itself among the blocked, then reads
+ * how many spares are at work (blocking.h). So one of the two sees the other (seq_cst). */
 static struct ps_work find_work_spare(struct vp *vp)
 {
     struct ps_work w = PS_NO_WORK;
@@ -252,7 +254,7 @@ static inline struct ps_work look_first(struct vp *vp)
 /* Computes the orders of stealing, if vp has found nothing and they are not computed yet. A root's vp leaves that to
  * others, so that the root's state in the C library stays as it is. ps_prepare_victims calls functions of the C
  * library, which may wait for a lock that a ready thread holds. So vp does not count as searching meanwhile. Returns
- * true if it was tried: then vp searches once more. */
+ * true if vp has called ps_prepare_victims: then vp searches once more. */
 static inline bool prepares_victims(struct vp *vp)
 {
     if (PS_LIKELY(ps_victims_prepared()) || vp_is_roots(vp))

@@ -131,5 +131,6 @@ void vp_leave_bound(struct vp *vp, struct psthread *self)
     vp_leave_waiters(vp);
     struct ps_work w = vp_take_own(vp);
     vp_give_way(vp, self, w, true);
-    self->uth->left_by = NULL; /* this may be a root's stack, on which the root has called self */
+    /* on a root's stack, which self may run on as a call, vp_left_by must not return self later */
+    self->uth->left_by = NULL;
 }

@@ -36,7 +36,7 @@
  * after each switch (vp_carry). */
 #define VP_CARRY_ANEW CPU_CARRIES_TLS
 
-/* Ends a switch: the first call on the stack `self` after a switch to it. */
+/* Called first on the stack `self` after a switch to it: ends the switch. */
 static inline void vp_arrived(struct vp *vp, struct uth *self)
 {
     if (VP_CARRY_ANEW)
@@ -49,12 +49,12 @@ static inline void vp_arrived(struct vp *vp, struct uth *self)
         uth_put(&vp_run(vp)->stacks, left);
 }
 
-/* Switches from the stack `from` to `to`. The thread pointer changes before the stack, so accesses through it after the
- * switch need not wait for the change (3 ns of 17 here). No other vp is in `to`'s block: the vp that ran there last
- * entered another block before it let go of `to` (uth.running), as this vp does with `from`'s. But a kernel thread that
- * visits `to` for a signal (thread_signal.h) has entered the block, and has made its own vp the current one there. So
- * `to` is claimed first. Then the visitor has gone, or it finds the claim and does not enter. A vp that read the
- * block's carrier before the claim could take the visitor's vp for its own. */
+/* Switches from the stack `from` to `to`. The thread pointer changes before the stack: then accesses through it after
+ * the switch need not wait for the change (3 ns of 17 here). No other vp is in `to`'s block: the vp that ran there last
+ * entered another block before it let go of `to` (uth.running). But a kernel thread may visit the block for a signal
+ * (thread_signal.h), and has made its own vp the current one there. So `to` is claimed first: then the visitor has
+ * gone, or it finds the claim and does not enter. Only then does this function read which vp was the last in the
+ * block. */
 static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *to, bool dying)
 {
     vp_run(vp)->left_uth = from;
@@ -94,7 +94,7 @@ static PS_ALWAYS_INLINE struct uth *vp_swapped(struct vp *vp)
     vp_set_errno(vp, here->error);
     return here;
 }
-/* Whether t has a context that is saved now, and that no kernel thread visits. */
+/* Returns true if t has a context that is saved now, and that no kernel thread visits. */
 static PS_ALWAYS_INLINE bool vp_may_swap_to(const struct psthread *t)
 {
     return PS_LIKELY(t->uth && ps_load_acquire(&t->uth->running_or_visited) == 0);
@@ -183,14 +183,14 @@ static PS_ALWAYS_INLINE void vp_give_way(struct vp *vp, struct psthread *self, s
 }
 
 /* For a dedicated vp. vp_run_dedicated switches from vp's native stack to t, whose context is bound to vp.
- * vp_leave_dedicated switches from `context` back to the native stack. The caller has published the context for
- * another vp, and vp_leave_dedicated returns there. The context goes on in block `tls`. */
+ * vp_leave_dedicated switches from `context` back to the native stack. The caller has published the context for another
+ * vp; vp_leave_dedicated returns on that vp. The context goes on in block `tls`. */
 void vp_run_dedicated(struct vp *vp, struct psthread *t);
 void vp_leave_dedicated(struct vp *vp, struct uth *context, struct uth_tls *tls);
 /* Leaves the running thread self, whose context is bound to another vp and published there. vp goes on with other
  * ready work. Returns on that other vp. */
 void vp_leave_bound(struct vp *vp, struct psthread *self);
-/* Makes t, which has no context yet, the thread that vp runs, on the uth that runs. The caller calls t's function
+/* Makes t, which has no context yet, the thread that vp runs, on the running uth. The caller calls t's function
  * next. */
 static inline void vp_begins(struct vp *vp, struct psthread *t)
 {

@@ -8,8 +8,8 @@
 
 static inline bool vp_has_waiters(struct vp *vp) { return ps_load_acquire(&vp->waiters.count) != 0; }
 
-/* Called when vp is about to go on with work other than a teammate of its waiters. Counts the waiters as arrived and
- * publishes them in the team, so that they do not depend on this vp. */
+/* Called when vp may have waiters, and is about to run something else than a member of their team. Counts the waiters
+ * as arrived and publishes them in the team, so that they do not depend on this vp. */
 static inline void vp_leave_waiters(struct vp *vp)
 {
     if (PS_UNLIKELY(vp_has_waiters(vp)))

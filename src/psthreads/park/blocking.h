@@ -30,9 +30,9 @@
 #include "run.h"
 #include "watchdog.h"
 
-/* Whether work may be ready that no vp comes for. If not, the caller need not call blocking_begin. The function reads
- * `armed`: a thread that makes something ready and finds no idle vp arms the watchdog, which stays armed for a
- * while. */
+/* Returns true if work may be ready that no vp comes for. If it returns false, the caller need not call blocking_begin.
+ * The function reads `armed`: a thread that makes something ready and finds no idle vp arms the watchdog, which stays
+ * armed for a while. */
 static inline bool blocking_may_matter(void) { return PS_UNLIKELY(ps_load_relaxed(&ps_watchdog.armed)); }
 
 /* Returns the calling thread's vp if work is ready that no vp comes for, and a spare may be called for it. Otherwise

@@ -237,7 +237,7 @@ bool idle_park_for(struct vp *vp, int64_t ns)
             ps_add_seq(&ps_idle.word, 1 - IDLE_ONE_PARKED);
             return false;
         }
-        /* If the time is over, a waker has taken the bit, and its wake-up is about to come. */
+        /* If the time is over here, a waker has taken the bit, and its wake-up is about to come. */
         os_park(&vp->wake_word, 0, now < end ? (int64_t)(end - now) : OS_FOREVER);
     }
     return true;

@@ -46,8 +46,9 @@ static __thread bool counted; /* the program has asked what the kernel counts fo
 
 bool lone_root_expected(void) { return counted && others_can(); }
 
-/* Makes vp's root COUNTED. If the caller runs on vp, this happens at once; a caller on the root's own stack binds that
- * stack to vp again. Else it happens when the root next opens an outermost region (VP_TO_BE_COUNTED). */
+/* Makes vp's root COUNTED. If the caller runs on vp, it is COUNTED at once; if the caller is on the root's own stack,
+ * this stack is bound to vp again. If the caller runs elsewhere, the root becomes COUNTED when it next opens an
+ * outermost region (VP_TO_BE_COUNTED). */
 static void count_root(struct vp *vp)
 {
     if (ps_vp() != vp) {

@@ -72,8 +72,8 @@ void needs_note(struct ps_team *team, struct vp *vp)
     ps_store_relaxed(&team->at_end.helped, true);
 }
 
-/* Gives the slot to `place`, which has none. If another place has the slot, that place loses it. The caller holds the
- * lock. */
+/* Gives the slot `need` to `place`, which has no slot. If another place has the slot, that place loses it. The caller
+ * holds the lock. */
 static void begin_need(struct need *need, const void *place, unsigned spares)
 {
     need->spares = spares;

@@ -30,8 +30,8 @@ struct vp;
 void needs_at_fork(struct ps_team *team, unsigned n);
 /* Called by a spare, on vp, that has taken a member of team because work starved, or by a grant. Counts the spare. */
 void needs_note(struct ps_team *team, struct vp *vp);
-/* Called by the parent after the join of a region whose place has a number, or of which spares ran members. Updates the
- * number of that place. */
+/* Called by the parent after the join, if the region began with spares, or if spares have run members of it. Updates
+ * how many spares the next region of this place begins with. */
 void needs_learn(struct ps_team *team);
 
 /* Returns the bit that a vp which begins is to have in `special`: VP_NEEDS if some place needs spares, else 0. */

@@ -42,8 +42,8 @@ static unsigned quota_at_start(void)
     return n ? n : UINT_MAX;
 }
 
-/* Called when no worker runs: makes the vps below the limit online. A worker from the limit on, which has no kernel
- * thread now, does not count as parked, so no vp starts it. */
+/* Called when no worker runs: makes the vps below the limit online. The other workers have no kernel thread now, and do
+ * not count as parked, so no vp starts them. */
 static void begin_offline(void)
 {
     for (unsigned id = 1; id < ps_rt.num_vps; id++) {
@@ -154,11 +154,12 @@ static void send_offline(struct vp *vp)
 static void bring_online(struct vp *vp)
 {
     if (ps_load_relaxed(vp_offline(vp)) != PS_OFFLINE_UNSTARTED)
-        return; /* set_limit_locked wakes a vp that sleeps in quota_park_run, and this vp reads the limit itself */
+        return; /* a vp that sleeps in quota_park_run is woken by set_limit_locked, and reads the limit itself */
     ps_store_relaxed(vp_offline(vp), PS_ONLINE);
     ps_store_seq(vp_handoff(vp), HANDOFF_IDLE);
     idle_give_unstarted(vp);
-    /* A parent may have put a member into the slot before vp's bit was set. That parent has woken no vp. */
+    /* A parent may have put a member into the slot before vp's bit was set. That parent has woken no vp, so vp is woken
+     * here. */
     if (ps_load_seq(vp_handoff(vp)) > HANDOFF_IDLE)
         idle_wake_this(vp);
 }

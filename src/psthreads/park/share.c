@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define MASK_NS UINT64_C(100000000) /* how often the process reads its affinity mask */
-/* A process that has used less than a 64th of a processor for IDLE_NS wants none. */
+/* A process claims no processor if it has used less than a 64th of one for IDLE_NS. */
 #define IDLE_NS UINT64_C(10000000)
 #define IDLE_PART 64
 
@@ -114,7 +114,7 @@ static bool map_table(void)
     return true;
 }
 
-/* Reads the affinity mask of the process, and publishes it in slot s. Returns whether the mask has a processor whose
+/* Reads the affinity mask of the process, and publishes it in slot s. Returns true if the mask has a processor whose
  * number is in the table's range. */
 static bool publish_mask(struct share_slot *s, uint64_t now)
 {
@@ -196,7 +196,8 @@ static unsigned count_demand(void)
     return n < ps_rt.num_vps ? n : ps_rt.num_vps;
 }
 
-/* Whether the process has used next to no processor time lately. Reads the clock of the process every IDLE_NS. */
+/* Returns true if the process has used next to no processor time lately. Reads the clock of the process every
+ * IDLE_NS. */
 static bool uses_nothing(uint64_t now)
 {
     if (now - own.counted_ns < IDLE_NS)
@@ -247,10 +248,10 @@ void share_open(unsigned n)
 
 /* --- what is allowed --- */
 
-/* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also adds to lent_us
- * and borrowed_us the time since the last look, times the vps that the process had below or above its fair part. It had
- * as many vps as it wanted, but no more than it might run. The fair part is what the process would get if all processes
- * wanted all their vps. */
+/* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also updates lent_us
+ * and borrowed_us in slot s. The process has used as many vps as it wanted, but no more than it was allowed. Its fair
+ * part is what it would get if all processes wanted all their vps. The difference of the two, times the time since the
+ * last look, is added to lent_us if it has used fewer, to borrowed_us if it has used more. */
 static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struct share_slot *s)
 {
     uint32_t wanted = own.wanted;

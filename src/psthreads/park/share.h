@@ -13,7 +13,7 @@
  * A process wants as many processors as it has vps that run something, and ready threads and members that wait for a
  * vp. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS. A process that uses next to no
  * processor time wants none. If a process wants fewer processors than it has vps, a root that opens a region says
- * itself that more are wanted (share_open), and wakes all watchdogs. The own allowance is computed as if this process
+ * itself that more are wanted (share_open), and wakes all watchdogs. Each process computes its own allowance as if it
  * wanted all its vps. So the others take what it lends, but its next region begins with its full part at once.
  *
  * Cost of a region: nothing while the process lends nothing. share_open is called only when a look at the quota is due
@@ -38,8 +38,8 @@ void share_configure(void);
  * ended, and in a forked child. */
 void share_forget(void);
 
-/* Both are called by the watchdog. share_look takes a slot if the process has none, publishes what is wanted, and
- * applies the allowance. Returns the time in ns until the next look; OS_FOREVER: this process shares with no other.
+/* Both functions are called by the watchdog. share_look takes a slot if the process has none, publishes what is wanted,
+ * and applies the allowance. Returns the time in ns until the next look; OS_FOREVER: this process shares with no other.
  * share_park sleeps while *word is 0 and no process has announced a change since the last look, for ns at most. */
 int64_t share_look(void);
 void share_park(_Atomic uint32_t *word, int64_t ns);

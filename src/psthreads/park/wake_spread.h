@@ -37,7 +37,7 @@ struct vp;
 #define PS_WAKE_TRIES_LEAST_NS UINT64_C(50000000)
 #define PS_WAKE_TRIES_MOST_NS UINT64_C(3200000000)
 
-/* Whether a try may be made at now_ns: no pause lasts any more. */
+/* Returns true if a try may be made at now_ns: no pause lasts any more. */
 static inline bool ps_wake_tries_now(const struct ps_wake_tries *t, uint64_t now_ns) { return now_ns >= t->until_ns; }
 
 /* Notes at now_ns that the last try was in vain. The second such try in a row, and each further one, begins a pause. */
@@ -53,8 +53,9 @@ static inline void ps_wake_tries_paid(struct ps_wake_tries *t) { t->in_a_row = 0
 
 /* Called by vp when it is about to set its bit in the idle set: judges the last try, and notes vp's processor. */
 void ps_wake_spread_parks(struct vp *vp);
-/* ps_wake_spread_begin: called by the waker when it is about to wake vp. True: vp's mask was narrowed, and the waker
- * has to call ps_wake_spread_end after the wake-up, which gives vp its mask *own back. */
+/* ps_wake_spread_begin: called by the waker when it is about to wake vp. True: vp's mask was narrowed, and *own is the
+ * mask that vp had before. Then the waker has to call ps_wake_spread_end after the wake-up, which gives this mask
+ * back. */
 bool ps_wake_spread_begin(struct vp *vp, struct os_cpuset *own);
 void ps_wake_spread_end(struct vp *vp, const struct os_cpuset *own);
 /* Called by vp when it has been woken. Waits until vp has its own mask again. */

@@ -22,7 +22,7 @@ struct vp;
 
 #define WATCHDOG_ALLOWED_NS UINT64_C(100000000)
 
-/* Whether a value was read in this tick; it is read when a policy first asks for it. UNREADABLE: the read has
+/* Returns true if a value was read in this tick; it is read when a policy first asks for it. UNREADABLE: the read has
  * failed. */
 enum watchdog_read { WATCHDOG_NOT_READ, WATCHDOG_READ, WATCHDOG_UNREADABLE };
 
@@ -39,8 +39,8 @@ struct watchdog_seen {
     int tid;
     /* Whether a kernel thread carries the vp. */
     bool attached;
-    bool roots;      /* whether it is a root's home (vp_is_roots) */
-    bool root_ready; /* whether that root is ready and waits for the vp */
+    bool roots;      /* whether the vp is a root's home (vp_is_roots) */
+    bool root_ready; /* whether the vp's root is ready and waits for the vp */
     enum watchdog_read usage;
     struct os_usage usage_at; /* valid if `usage` is WATCHDOG_READ */
     /* Whether `members` is valid: it is counted when a policy first asks. members: how many members in the vp's queue
@@ -70,7 +70,7 @@ void watchdog_sample_take(struct watchdog_sample *s);
  * WATCHDOG_ALLOWED_NS from now, or later. */
 void watchdog_sample_reset(void);
 
-/* Whether some root is ready and waits for its vp (seq_cst). */
+/* Returns true if some root is ready and waits for its vp (seq_cst). */
 bool watchdog_root_ready(void);
 /* Returns what /proc says of the vp's kernel thread: its processor time, time slices and state. NULL: that cannot be
  * read, mostly because the kernel thread has ended. */

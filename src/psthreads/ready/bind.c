@@ -152,8 +152,8 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item)
     return place->num_homes > 0 ? &place->queue : NULL;
 }
 
-/* Wakes a parked vp that looks into the place's queue. If none of these is parked, arms the watchdog; before, wakes any
- * parked vp if the queues of places are open to every vp. */
+/* Wakes a parked vp that looks into the place's queue. If no such vp is parked, arms the watchdog, and wakes any parked
+ * vp if the queues of places are open to every vp. */
 static void wake_for(const struct ps_place *place)
 {
     for (unsigned i = 0; i < place->num_homes; i++)

@@ -69,7 +69,7 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item);
 struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
 /* Returns how many entries are in the queues of the places in which vp is at home. For the watchdog. */
 unsigned ps_bind_pending(struct vp *vp);
-/* Called by the watchdog. starving: whether something starves in a place's queue, so that every vp has to look
+/* Called by the watchdog. starving: true if something starves in a place's queue, so that every vp has to look
  * there. */
 void ps_bind_starving(bool starving);
 /* Called when the system has refused a worker its kernel thread, and in a forked child whose only kernel thread carries
@@ -91,7 +91,7 @@ void vp_migrate_slow(struct vp *vp, const struct psthread *t);
  * alone. */
 void bind_lift(void);
 void bind_lower(void);
-/* Whether the calling kernel thread is bound to a place now. */
+/* Returns true if the calling kernel thread is bound to a place now. */
 bool bind_is_narrow(void);
 
 #endif

@@ -68,19 +68,19 @@ void home_vacate_early(struct vp *vp);
 void home_prepare(struct vp *vp);
 /* Called at home by a root that ends: from now on it is not released, so wherever it waits, it goes on at home. */
 void home_stay(struct vp *vp);
-/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on. Gives up the root's
- * block (R above) and the loop's storage (E above). */
+/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on (in a forked child).
+ * Gives up the root's block (R above) and the loop's storage (E above). */
 void home_end(struct vp *vp);
 
 /* Releases vp's root, which is pinned to vp and kept waiting: from now on any vp may run it. False: nothing is pinned,
  * or the root may not leave now. Any kernel thread may call. */
 bool home_release(struct vp *vp);
-/* Whether home no longer uses the root's block (R above), so that another vp may enter it. Lets home's loop use its own
- * storage (E above) from now on, if it does not yet. The caller has taken the root out of the pinned slot, and the
- * root's context is saved; the answer holds as long as that is so. */
+/* Returns true if home no longer uses the root's block (R above); then another vp may enter the block. Lets home's loop
+ * use its own storage (E above) from now on, if it does not yet. The caller has taken the root out of the pinned slot,
+ * and the root's context is saved; the answer holds as long as that is so. */
 bool home_storage_free(struct vp *vp);
-/* Called by vp's loop, which has found no work. If the loop is to use its own storage (E above) and has not gone there
- * yet, goes there. */
+/* Called by vp's loop, which has found no work. Moves the loop into its own storage (E above), if it is to use that and
+ * is not there yet. */
 void home_settle(struct vp *vp);
 /* Brings the running thread home: self, a root on its own stack. [switches] */
 void home_come(struct psthread *self);
@@ -101,10 +101,12 @@ int home_number(void);
 
 /* If there are several roots, lets the homes of all of them stand aside. Such a home runs only what is in its own
  * queue, what is pinned to it, and its own root's entries in places' queues. Caller: a new root that has been counted,
- * whose vp is in the table, and that has made no thread and opened no region. It marks the vps of all roots. So of two
- * roots that come at once, one sees the other. Has no effect unless a layer above opens regions (homes_stand_aside). */
+ * whose vp is in the table, and that has made no thread and opened no region. The function marks the vps of all roots.
+ * Two roots may come at once: then at least one of them sees and marks both vps. Has no effect unless a layer above
+ * opens regions (homes_stand_aside). */
 void home_stand_aside(void);
-/* Called by a home that stands aside. Whether there still are several roots; if not, vp no longer stands aside. */
+/* Called by a home that stands aside. Returns true if there still are several roots. If not, vp stands aside no
+ * longer. */
 bool home_stays_aside(struct vp *vp);
 static inline bool home_is_aside(const struct vp *vp) { return vp_is(vp, VP_ASIDE); }
 

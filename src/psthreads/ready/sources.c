@@ -110,8 +110,9 @@ struct ps_work vp_steal_from(struct vp *vp, struct ps_queue *q)
     return w;
 }
 
-/* Peeks into victim's closed queue. True: vp may take from it, because vp's last peek was at this victim, too, and
- * found the same region open. Then the closing is called off for all thieves. */
+/* Peeks into victim's closed queue. If vp's last peek was at the same victim, and found the same region open, opens the
+ * queue to all thieves and returns true: vp may take from it. Otherwise returns false; if the queue is not empty,
+ * remembers the region for the next peek. */
 static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
 {
     uint32_t region = ps_load_relaxed(&victim->serial_regions);
@@ -126,7 +127,7 @@ static PS_NOINLINE bool peek_at(struct vp *vp, struct vp *victim)
     return true;
 }
 
-/* Whether vp may take from victim's queue. peek: vp may peek at a closed queue, and call the closing off. */
+/* Returns true if vp may take from victim's queue. peek: if the queue is closed, vp peeks into it (peek_at). */
 static inline bool open_to(struct vp *vp, struct vp *victim, bool peek)
 {
     return PS_LIKELY(ps_load_relaxed(&victim->closed) != PS_CLOSED) || vp_is(vp, VP_SPARE) ||
@@ -143,7 +144,7 @@ static PS_ALWAYS_INLINE struct ps_work visit_other(struct vp *vp, struct vp *oth
     return visit == PS_TAKE ? vp_steal_from(vp, &other->queue) : vp_visit_queue(other, &other->queue, visit);
 }
 
-/* Counts a theft from vp number `victim`, at this level of distance, and reports it. */
+/* Counts a theft by vp from the vp number `victim`, which is at this level of distance, and reports the theft. */
 static PS_NOINLINE void count_theft(struct vp *vp, unsigned level, unsigned victim)
 {
     vp_count_theft(vp, level);

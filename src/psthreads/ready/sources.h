@@ -25,7 +25,7 @@ struct vp;
 struct ps_work vp_take_item_locked(struct ps_queue *q, struct ps_item *item);
 /* Takes work from the front of q. Returns no work if q is empty. */
 struct ps_work vp_take_front(struct ps_queue *q);
-/* Returns how many members of teams among the first entries of q no vp has claimed. */
+/* Counts the unclaimed members of the teams among the first entries of q, and returns how many there are. */
 unsigned vp_count_members(struct ps_queue *q);
 
 /* Steals for vp from q, another vp's queue: takes from the back, and gives up if the lock is held. */
@@ -53,15 +53,16 @@ enum ps_source {
 struct ps_work vp_visit_others(struct vp *vp, enum ps_visit visit, bool closed_too);
 struct ps_work vp_steal_round(struct vp *vp, bool closed_too);
 
-/* Whether some source has work for vp. Looks into queues under their locks. */
+/* Returns true if some source has work for vp. Looks into queues under their locks. */
 bool vp_look(struct vp *vp);
-/* Whether vp's own queue or pinned slot has something, or the library stops. Looks into the queue under its lock. */
+/* Returns true if vp's own queue or pinned slot has something, or if the library stops. Looks into the queue under its
+ * lock. */
 bool vp_look_at_own(struct vp *vp);
-/* Whether any vp has something in those of its own sources that `which` names (pinned slot, handoff slot, queue), or a
- * place's queue or the global queue has something, if `which` names these. Looks into queues under their locks. */
+/* Returns true if one of the sources that `which` names has something: the pinned slot, the handoff slot or the queue
+ * of any vp, a place's queue, the global queue. Looks into queues under their locks. */
 bool vp_look_for_all(unsigned which);
 
-/* Whether some queue seems to have something. Looks without locks. */
+/* Returns true if some queue seems to have something. Looks without locks. */
 bool vp_work_waits(void);
 
 /* Inserts the item into target's queue, or into its place's queue if it is bound. Wakes a vp if none searches. */

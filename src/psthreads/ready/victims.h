@@ -15,14 +15,14 @@
 /* Prepares the lists of all vps but guests, unless that was done or begun before. Reads the topology if the user gave
  * no groups. This takes a while, so in this case the caller is a vp that has nothing else to do. */
 void ps_prepare_victims(void);
-/* Whether the lists are prepared, or being prepared. */
+/* Returns true if the lists are prepared, or being prepared. */
 bool ps_victims_prepared(void);
 
 /* Called by runtime.c under start_lock: reads the user's groups. Returns 0, or EINVAL if they make no sense. */
 int victims_read_groups(const psthread_config_t *config, unsigned num_vps);
-/* Whether the user gave groups. */
+/* Returns true if the user gave groups. */
 bool victims_are_given(void);
-/* Notes that no lists are prepared. Called before the vps are made. */
+/* Notes that no lists are prepared. Called when the library starts, before the vps are made. */
 void victims_reset(void);
 /* Gives back the memory of the lists. */
 void victims_forget(void);
