@@ -43,7 +43,7 @@ static void lonely(struct psthread *t)
     ps_store_relaxed(&t->children, 0);
     if (t->flags & (PS_T_ROOT | PS_T_MEMBER))
         return;
-    t->parent = &no_parent; /* its `children` is never 1, so the end of t readies no parent */
+    t->parent = &no_parent; /* no_parent's `children` is never 1, so the end of t readies no parent */
     ps_store_relaxed(&t->join, PS_JOIN_DETACHED);
 }
 

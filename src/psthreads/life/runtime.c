@@ -286,8 +286,9 @@ static void after_fork_in_child(void)
 }
 /* Registers the handlers of fork when the library is loaded. A fork that is under way when another kernel thread starts
  * the library would not run handlers that are registered then. The handlers here are registered before those of the
- * program and of the libraries that need this one. So before a fork those run first, find the library in its normal
- * state, and may wait for any thread. In the child they run later, and find the library made anew. */
+ * program and of the libraries that need this one. So before a fork the program's handlers run first, find the library
+ * in its normal state, and may wait for any thread. In the child the program's handlers run later, and find the library
+ * made anew. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     os_objects_init();

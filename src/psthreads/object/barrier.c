@@ -34,7 +34,7 @@ struct slot {
     /* [phase % 2]: the thread that blocks with this id; NULL: none */
     PS_LINE_ALIGNED _Atomic(struct psthread *) waiter[2];
     _Atomic uint32_t came;
-    PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* [phase % 2]: 1 while its thread may still read the barrier */
+    PS_LINE_ALIGNED _Atomic uint32_t inside[2]; /* [phase % 2]: 1 while the thread with this id may still read it */
     struct ps_gathered gathered[2];             /* [phase % 2]: threads that arrived on the vp with the slot's number */
 };
 

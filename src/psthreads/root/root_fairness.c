@@ -1,10 +1,10 @@
 /* Roots take turns: see root_fairness.h.
  *
  * Rejected (bench/notes/regions.md has the numbers). Holding roots where they spin: that takes a signal of the
- * runtime's own. Affinity, with all roots but one on one processor: the root that the library lets in is often among
- * them. A lower priority: a thread cannot raise it again without a privilege. Shorter slices: they end with the
- * clock's ticks. A wake-up at each region's end: the woken thread takes the processor from the thread that holds the
- * library's lock. Turns of a fixed length: processors idle while the owner does other work. */
+ * runtime's own. Affinity, with all roots but one on one processor: the root that OpenBLAS lets in is often one of
+ * those that share it. A lower priority: a thread cannot raise it again without a privilege. Shorter slices: they end
+ * with the clock's ticks. A wake-up at each region's end: the woken thread takes the processor from the thread that
+ * holds OpenBLAS's lock. Turns of a fixed length: processors idle while the owner does other work. */
 #include "root_fairness.h"
 
 #include "check.h"
@@ -19,13 +19,12 @@
 #include <errno.h>
 
 /* Times, in units of ps_rt.per_region_cycles (4 us). */
-/* a root is late if it opens its region this long after its question, or later; OpenBLAS takes a tenth of this time */
+/* a root is late if it opens its region so long after it has asked, or later; OpenBLAS takes a tenth of this time */
 #define LATE 25
 #define TURN 5000   /* a root that has had the turn again and again for so long lets another root go first */
 #define TRIAL 50000 /* one root goes on out of turn at most once in this time */
 #define REST 250000 /* how long there are no turns, after they were in vain for the first time */
-/* How often the waiting roots look, all of them counted together: each sleeps LOOK_NS times the number of those that
- * wait. */
+/* All waiting roots together look about once in LOOK_NS: each sleeps for LOOK_NS times the number of waiting roots. */
 #define LOOK_NS INT64_C(1000000)
 /* A root that is late while others open regions (ROOT_SPUN) adds WEIGHT to the count `spun`; any other opening
  * subtracts 1. From CROWD on, roots take turns. */
@@ -43,7 +42,7 @@ static struct {
     PS_LINE_ALIGNED _Atomic uint32_t word;
     _Atomic uint32_t waiting; /* how many roots wait: they sleep, or are about to */
     _Atomic uint32_t last;    /* the vp's number + 1 of the root that took the turn last */
-    _Atomic uint64_t since;   /* since when that root has taken it without another root between */
+    _Atomic uint64_t since;   /* since when the root `last` has taken the turn, with no other root between */
     _Atomic uint32_t opener;  /* the vp's number + 1 of the root that last opened a region, or took the turn */
     _Atomic uint64_t trial;   /* when a root last went on out of turn */
 } turn;
@@ -65,9 +64,9 @@ static bool is_crowd(struct root_fairness *f, bool spun, uint64_t now)
     return n >= CROWD && (int64_t)(now - ps_load_relaxed(&f->rest_until)) >= 0;
 }
 
-/* Whether turns are in vain. They are if VAIN_BESIDE roots in a row opened their region while the owner's was open,
- * or if VAIN_DAWDLED owners in a row were late although no other root opened a region. (An opening at once does not
- * interrupt the first row.) Then there are no turns for a second, and for twice as long each further time. */
+/* Returns true if turns are in vain. They are if VAIN_BESIDE roots in a row opened their region while the owner's was
+ * open, or if VAIN_DAWDLED owners in a row were late although no other root opened a region. (An opening at once does
+ * not interrupt the first row.) Then there are no turns for a second, and for twice as long each further time. */
 static bool in_vain(struct root_fairness *f, enum root_opening how)
 {
     bool beside = how != ROOT_AT_ONCE && count(&f->beside, how == ROOT_BESIDE, VAIN_BESIDE);
@@ -120,20 +119,21 @@ static bool steps_back(uint32_t me)
     return true;
 }
 
-/* Whether the caller, a root that waits, goes on out of turn: one root may do so in each TRIAL, for two reasons. The
- * program may need what that root is to compute. And if the root can open its region while the owner's is open, no
- * library shuts it out, so the turns are in vain. */
+/* Returns true if the caller, a root that waits, is to go on out of turn. One root may do so in each TRIAL, for two
+ * reasons. The program may need what that root is to compute. And if the root can open its region while the owner's is
+ * open, no library shuts it out, so the turns are in vain. */
 static bool goes_on_out_of_turn(void)
 {
     uint64_t now = cpu_cycles(), last = ps_load_relaxed(&turn.trial);
     return now - last >= TRIAL * ps_rt.per_region_cycles && ps_cas_relaxed(&turn.trial, &last, now);
 }
 
-/* Waits for the turn. A root that had the last turn and comes back before another root has looked takes it at once.
- * No root is woken at the region's end, since the library's own lock is still held then. */
+/* Waits for the turn. A root that had the last turn and comes back before another root has looked takes it at once. No
+ * root is woken at the region's end, since the caller of the region still holds OpenBLAS's lock then. */
 static void await_turn(uint32_t me)
 {
-    /* met: the word at the last look, if its owner had no region open and no thread woke this one since; else OPEN */
+    /* met: the word at the last look, if the owner had no region open then and no thread has woken this root since.
+     * Otherwise OPEN, which no word is equal to. */
     uint32_t word, met = OPEN;
     while (ps_load_relaxed(&known.on) && owner_of(word = ps_load_relaxed(&turn.word)) != me) {
         bool free = word ? word == met : !steps_back(me);

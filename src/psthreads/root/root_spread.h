@@ -32,7 +32,7 @@ struct vp;
 
 /* Called by the root of vp when it opens an outermost region; `now` is cpu_cycles(). Notes on which processor the root
  * runs. If a look is due, looks for a meeting (see above); after several in a row, moves the root's kernel thread to
- * another processor. Does nothing if places are on, or if a member runs in the root's place. */
+ * another processor. Does nothing if places are on, or if the running thread is not on a root's own stack. */
 void ps_root_spread_look(struct vp *vp, uint64_t now);
 
 /* Returns the first processor of mask, counted up from `cpu` and around, that is neither `cpu` nor in taken; -1:

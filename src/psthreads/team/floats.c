@@ -35,9 +35,10 @@ bool ps_floats_are_plain(const struct ps_member *m)
 
 static bool opener_decides(void) { return ps_rt.floats_of_opener && *ps_rt.floats_of_opener; }
 
-/* Sets *floats to the state with which m begins. As in libgomp, a member of an outermost region keeps its own state if
- * it has run before; any other member is like a new thread, and begins with its creator's state. If opener_decides, as
- * in libomp: a member begins with the opener's controls, and with its own flags, which are none in its first region. */
+/* Sets *floats to the state with which m begins. As in libgomp: a member of an outermost region that has run before
+ * keeps its own state, and any other member begins with its creator's state, like a new thread. As in libomp, if
+ * opener_decides: a member begins with the opener's controls and with its own flags; in its first region it has no
+ * flags. */
 static void begin(const struct ps_member *m, struct cpu_float *floats)
 {
     bool first = m->tls->float_regions == 0;
@@ -71,9 +72,9 @@ PS_NOINLINE void ps_member_call_floating(struct ps_member *m, void (*fn)(struct 
         cpu_float_set_kept(&before, &tls->floats);
 }
 
-/* Returns true if m began its body with plain controls, and no function has looked at the controls that the body left.
- * The caller knows that the body has returned, in this region. The block may have left the cached state since, because
- * flags are kept from now on. */
+/* Returns true if m began its body with plain controls, and the controls that the body left were not read at its end.
+ * The caller knows that m's body has returned, in this region. In general such a member's block is still cached. It is
+ * not if flags are kept since the body began. */
 static bool was_not_looked_at(const struct ps_member *m)
 {
     const struct uth_tls *tls = m->tls;
@@ -116,7 +117,8 @@ void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->join
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
     bool kept = cpu_float_flags_kept();
-    if (kept && team->keeps_flags) { /* ps_member_call_floating looks at each member's flags, in the last region too */
+    /* nothing is lost: ps_member_call_floating has noted each member's flags in the last region */
+    if (kept && team->keeps_flags) {
         cpu_float_save_kept(&team->floats);
         return;
     }

@@ -11,9 +11,10 @@
  * its first PS_FLOAT_REGIONS regions; their blocks are never cached. So plain members do not pay for these looks. Each
  * function here says which change it notices.
  *
- * If the program reads status flags (uth/tls_objects.h), they are kept (cpu_float_keep_flags), and no member is
- * plain. The same holds once ps_floats_left has had to guess. A thread of a pool goes on with the flags that it has
- * raised. A thread made for one region begins with its creator's flags (libgomp), or with none (libomp).
+ * If the program reads status flags (uth/tls_objects.h), they are kept (cpu_float_keep_flags), and no member is plain.
+ * They are also kept for good once ps_floats_left has changed a member's controls. A thread of a pool goes on with the
+ * flags that it has raised. A thread made for one region begins with its creator's flags (libgomp), or with none
+ * (libomp).
  *
  * Fields: the parent writes ps_team.floats at the fork, and .joined at the join. The vp that runs the member writes
  * uth_tls.floats and .float_regions; after the body has returned, ps_floats_left does on the same vp.
@@ -34,9 +35,10 @@ bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls fn, a function of the core's, in the name of m with m's controls. m is the current thread, in its block. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
 /* Called at a fork, before the region is open, if the opener's controls have changed since its team's last fork, or if
- * flags are kept. Notes the opener's state in the team. Unless flags were kept at that fork, too, takes the blocks of
- * the team's members out of the cached state; a block comes back when ps_floats_are_plain says so. If the parent's
- * controls have changed in the last region, notes them as those of the members that ran on its vp (ps_floats_left). */
+ * flags are kept. Notes the opener's state in the team. Takes the blocks of the team's members out of the cached state,
+ * unless flags were kept at the last fork, too. A block is cached again when ps_floats_are_plain returns true for it.
+ * If the parent's controls have changed in the last region, notes them as those of the members that ran on its vp
+ * (ps_floats_left). */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {

@@ -22,8 +22,7 @@
  * teams are in a table, under the lock, so the watchdog reads no team that was freed. If all its 256 entries are taken,
  * member 0 gets no helper.
  * Model: tests/models/first_helper.pml.
- * Cost: a look of the watchdog's each 5 ms while such a region is open. In programs with a thread sanitizer no region
- * is watched. */
+ * Cost: a look of the watchdog each 5 ms while such a region is open. With a thread sanitizer no region is watched. */
 #ifndef PS_RECALL_H
 #define PS_RECALL_H
 
@@ -52,8 +51,8 @@ void recall_give_back(struct ps_team *team);
 /* Self is about to enter its block `tls` again, and another vp was the last in it. Waits while member 0 of a region
  * that self has opened has a helper. vp is in another block, or in none. Returns the vp. May switch. */
 struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tls);
-/* The running member m is about to leave the parent's stack, on which the parent goes on in its block. From now on
- * member 0 gets no helper; if it has one, waits for its end. May switch. */
+/* The running member m is about to leave the parent's stack, and the parent goes on there, in its own block. From now
+ * on member 0 gets no helper. If it has one, waits for the helper's end. May switch. */
 void recall_leave(struct ps_team *team, struct psthread *m);
 /* Called when the library starts, in a forked child, and before the watchdog may start again. From now on no team is
  * watched. */

@@ -51,7 +51,8 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
         ps_member_become(vp, m, team->parent, extra_flags);
         ps_member_call(m, team->ops->body);
     }
-    vp = m->thread.vp; /* this is ps_vp(), which would wait for the new thread pointer and touch one line more */
+    /* the value of ps_vp(); a call would wait for the new thread pointer, and read one cache line more */
+    vp = m->thread.vp;
     PS_ASSERT(vp == ps_vp());
     if (vp_is(vp, VP_DEDICATED) && vp_run(vp)->tls != before) {
         if (own_stack_begins(vp) && vp_run(vp)->tls == m->tls)
@@ -61,7 +62,7 @@ static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_t
         ps_go_home_slow(before);
         vp = ps_vp_now();
     }
-    /* no fence is needed here: the claim, or the subtraction from `left`, that follows is one */
+    /* no fence is needed here: the claim that follows, or the subtraction from `left`, is a fence */
     ps_store_release(&m->done_in, team->region);
     run->refs++;
     run->last = m;
@@ -89,8 +90,8 @@ static inline struct vp *resume_parent(struct vp *vp, const struct ps_team *team
     return vp;
 }
 
-/* Drops the references of members that have returned. In a region with tasks, then runs tasks in the name of `last`
- * (NULL: runs none), and drops their pending references. Returns what remains in `left`. If that is 0 or
+/* Drops the references of members that have returned. If the region has tasks, then runs tasks in the name of `last`
+ * (NULL: runs none), and drops the same members' pending references. Returns what remains in `left`. If that is 0 or
  * PS_TEAM_WAITING, the team may be gone. May switch. */
 static inline uint64_t drop_refs(struct ps_team *team, struct ps_member *last, unsigned refs)
 {

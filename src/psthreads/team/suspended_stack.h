@@ -13,10 +13,10 @@
 struct uth;
 struct vp;
 
-/* Runs meanwhile below the saved context of u, which the caller visits (uth_visit). */
+/* Calls meanwhile(vp) below the saved context of u, which the caller visits (uth_visit). */
 bool suspended_stack_run_saved(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
-/* Runs meanwhile in an area at the far end of u's stack. The thread that runs on this stack, called by u's thread, uses
- * the rest of the stack. */
+/* Calls meanwhile(vp) in an area at the far end of u's stack. A thread that u's thread has called uses the rest of this
+ * stack. */
 bool suspended_stack_run_called(struct vp *vp, struct uth *u, void (*meanwhile)(struct vp *vp));
 
 #endif

@@ -154,7 +154,7 @@ void ps_team_bind(struct ps_team *team, int place, bool scattered)
  * queue (home is NULL), since another vp of the child's would begin the members at once. */
 void ps_team_after_fork_in_child(struct vp *self)
 {
-    bool may_end = true; /* the caller may reach this team's join */
+    bool may_end = true; /* true: the thread that forked may reach this team's join */
     ps_team_lookers_reset();
     for (struct psthread *t = vp_run(self)->current; t && (t->flags & PS_T_MEMBER); t = t->parent) {
         struct ps_member *m = PS_CONTAINER_OF(t, struct ps_member, thread);

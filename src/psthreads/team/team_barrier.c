@@ -297,7 +297,7 @@ static PS_NOINLINE PS_CODE_ALIGNED enum ps_met wait_in_batch(struct vp *vp, stru
     struct psthread *self = &m->thread;
     struct ps_waiters *among = &vp->waiters;
     struct ps_work w = PS_NO_WORK;
-    if (vp_is(vp, VP_DEDICATED)) /* a dedicated vp takes nothing out of its queue; other vps do */
+    if (vp_is(vp, VP_DEDICATED)) /* a dedicated vp takes no teammate out of its queue, so m cannot wait in a batch */
         return count_arrivals(vp, team, m, phase, counted);
     struct uth *from = vp_run(vp)->uth;
     struct uth_wait *wait = &from->wait;

@@ -19,7 +19,7 @@
 #include "vp.h"
 #include "watchdog.h"
 
-#define COUNT_BITS 21 /* room for 2^20 members: their number + 1 */
+#define COUNT_BITS 21 /* enough for 2^20 members: the head is a member's number + 1 */
 #define HEAD_SHIFT COUNT_BITS
 #define PHASE_SHIFT (2 * COUNT_BITS)
 #define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)

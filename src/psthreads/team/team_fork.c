@@ -51,10 +51,9 @@ static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned
     return next;
 }
 
-/* Whether an outermost region calls ps_per_region_work although it does not need the clock. It does if objects may have
- * been loaded, if a guest was ever made, or if the work is due at once (per_region_at is 0). A guest may be a second
- * root's vp (root_spread.h). The work is due at once when the root has changed its kernel thread's state, for example.
- * That the watchdog may have to be reminded (quota_park.h) is no reason. */
+/* Returns true if an outermost region that does not need the clock has to call ps_per_region_work all the same. There
+ * are three reasons: objects may have been loaded; a guest was made, which may be a second root's vp (root_spread.h);
+ * or the work is due at once (per_region_at is 0). */
 static inline bool needs_per_region_work(const struct vp *vp)
 {
     return PS_UNLIKELY(vp_run(vp)->per_region_at == 0 || !uth_tls_nothing_loaded() ||
@@ -149,8 +148,8 @@ static inline uint32_t barriers_met(const struct ps_team *team)
  * in barriers. If vps take them from a queue, two may begin on one vp. At the next barrier another vp takes one of the
  * two, and this repeats. Members that meet in no barrier are better left in the queue, since the parent runs short ones
  * sooner than other vps come. So the answer is true if the team's last region had barriers, and n - 1 vps search now.
- * Callers do not ask for a team of more members than half the vps. Its fellow teams cannot all have as many vps, and
- * then members are better off together: a vp that is idle for a moment would separate them. */
+ * Callers do not ask for a team with more members than half the vps: a second such team could not have as many vps,
+ * too. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;
@@ -158,7 +157,8 @@ static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
     return PS_UNLIKELY(met != seen) && IDLE_SEARCHING(idle_word()) >= n - 1;
 }
 
-/* Whether the members of this region are handed off to idle vps. Does the per-region work of an outermost region. */
+/* Returns true if the members of this region are to be handed off to idle vps. Does the per-region work of an outermost
+ * region. */
 static PS_ALWAYS_INLINE bool is_offered(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     bool offered = outermost;
@@ -182,8 +182,8 @@ static PS_ALWAYS_INLINE void fork_unbound(struct vp *vp, struct ps_team *team, u
     if (is_offered(vp, team, n, outermost)) {
         if (n <= ps_rt.num_vps)
             ps_team_rounds_fork(team, n);
-        /* More members than workers may still get a vp each: roots' vps take some. They must not meet in rounds, as the
-         * last region, with fewer members, may have done. */
+        /* There are more members than workers, but each may still get a vp: some get roots' vps. They do not meet in
+         * rounds, even if the last region, with fewer members, did. */
         else
             ps_team_rounds_none(team);
         next = hand_off_members(vp, team, n);
@@ -216,9 +216,10 @@ static bool hand_off_one(struct vp *self, struct ps_member *m, unsigned *slot)
     return false;
 }
 
-/* Begins members 1 .. n-1 one by one. A member with a kernel thread of its own begins there. Any other member is handed
- * off to an idle vp: of its place if the members have different places, else if the region is outermost and has no more
- * members than vps. If that fails, the member becomes a thread in its place's queue or in vp's. */
+/* Begins members 1 .. n-1 one by one. A member with a kernel thread of its own begins there. If the members have
+ * different places, any other member is handed off to an idle vp of its place. If they have not, it is handed off to
+ * any idle vp, in an outermost region with no more members than vps. A member that was not handed off becomes a thread
+ * in its place's queue, or in vp's queue if it is not bound. */
 static void fork_each(struct vp *vp, struct ps_team *team, unsigned n, bool outermost)
 {
     unsigned handed_off = 0, dedicated = 0, slot = 0;

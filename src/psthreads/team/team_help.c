@@ -105,9 +105,9 @@ static void last_look(struct ps_team *team, struct ps_member *m, unsigned extra_
     } while (team->ops->idle(m));
 }
 
-/* The parent runs tasks before it goes on with other members. If only the parent can run as member 0
- * (by_parent_only), it keeps that identity, and gives it to the core when it waits (wait_and_assist). Else the core
- * may have the identity at once. */
+/* The parent runs tasks before it goes on with other members. If only the parent can run as member 0 (by_parent_only),
+ * it keeps that identity, and gives it to the core when it waits (wait_and_assist). Else it gives the identity to the
+ * core when it has found no more tasks. */
 static void last_look_of_parent(struct ps_team *team)
 {
     struct ps_member *m = ps_team_member(team, 0);
@@ -207,7 +207,7 @@ void *ps_member_late_main(void *arg)
 
 /* --- helping --- */
 
-/* Whether the caller is member 0 of the team, in the region's body. */
+/* Returns true if the caller is member 0 of the team, in the region's body. */
 static bool is_first(const struct ps_team *team)
 {
     const struct vp *vp = ps_vp();

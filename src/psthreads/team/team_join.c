@@ -72,8 +72,8 @@ static unsigned take_handoffs_back(struct vp *vp, struct ps_team *team, bool *al
 }
 
 /* How long a parent spins for members that run elsewhere, before it takes handoffs back. */
-#define JOIN_SPINS 3       /* a spin takes this times ps_spin_limit at most */
-#define JOIN_LONG_SPINS 16 /* that limit times this, once each member is known to run on a vp of its own */
+#define JOIN_SPINS 3       /* the parent spins for this many times ps_spin_limit at most */
+#define JOIN_LONG_SPINS 16 /* and for this many times as long if each member is known to run on a vp of its own */
 
 static bool spin_for_members(struct ps_team *team, unsigned limit)
 {
@@ -142,16 +142,16 @@ static void handoff_was_late(struct ps_team *team)
     team->unoffered = (uint8_t)((1u << team->unread) - 1);
 }
 
-/* Returns true if no vp has claimed some members, and the loop of the parent's vp is to take these as soon as the
- * parent blocks: so the parent does not spin first. */
+/* Returns true if some members are not claimed, and the loop of the parent's vp is to take them as soon as the parent
+ * blocks. Then the parent does not spin first. */
 static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
 {
     return team->region < ps_load_relaxed(&uth_tls_asks) && !vp_is(vp, VP_DEDICATED) && !vp_stays_with_root(vp) &&
            !team->handed_off && !ps_team_exhausted(team);
 }
 
-/* Tells dedicated kernel threads of members, which spun at the fork and have not taken their members yet, to leave this
- * processor. They do not run, perhaps because they wait for the processor on which the parent spins. */
+/* Some members' dedicated kernel threads spun at the fork, and have not taken their members yet. They do not run,
+ * perhaps because they wait for the processor on which the parent spins. Tells them to leave this processor. */
 static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
@@ -207,8 +207,9 @@ static PS_ALWAYS_INLINE void unpublish(struct ps_team *team)
     ps_spin_unlock(&q->lock);
 }
 
-/* The parent drops its references and runs tasks, before it runs other members as calls: while it is suspended below
- * them it cannot run tasks. Does nothing if no member is left. Returns how many of its references remain. */
+/* The parent drops its references and runs tasks, before it runs further members as calls: while it is suspended below
+ * them it cannot run tasks. Does nothing if all members are claimed. Returns how many references the parent still has
+ * to drop. */
 static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *last, unsigned refs)
 {
     if (!refs || ps_team_exhausted(team))
@@ -217,8 +218,8 @@ static PS_NOINLINE unsigned help_first(struct ps_team *team, struct ps_member *l
     return 0;
 }
 
-/* The parent has claimed member id, and the region has had its first task since. If the parent has references to
- * drop, it has to look for tasks first: then the member becomes a thread, and the result is true. */
+/* The parent has claimed member id, and has seen afterwards that the region has tasks. If the parent has references to
+ * drop, it has to look for tasks first. Then this function makes the member a thread, and returns true. */
 static PS_NOINLINE bool claimed_late(struct vp *vp, struct ps_team *team, unsigned id, unsigned refs)
 {
     if (refs)
@@ -251,7 +252,7 @@ static bool run_the_rest(struct vp *vp, struct ps_team *team)
     ps_team_become_parent(vp, team);
     unpublish(team);
     if (run.refs == team->n && !ps_load_relaxed(&team->notified)) {
-        /* A plain store is enough: a thread in the region, or one that adds an assistant, would have a reference. */
+        /* A plain store is enough: no other thread has a reference, so no other thread changes `left`. */
         ps_store_relaxed(&team->left, 0);
         return true;
     }
@@ -316,8 +317,8 @@ static PS_NOINLINE void see_to_end(struct ps_team *team)
     memset(&team->at_end, 0, sizeof team->at_end);
 }
 
-/* Whether the parent is a root whose context is not bound to its home. True also for the thread that is a root
- * because it forked, in the forked child. */
+/* Returns true if the parent is a root whose context is not bound to its home. In a forked child the thread that forked
+ * counts as such a root. */
 static inline bool is_away(const struct psthread *parent)
 {
     return PS_UNLIKELY(ps_load_relaxed(&ps_rt.roots_leave)) &&

@@ -53,8 +53,8 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* Ends the rounds of the team. After the fence the caller sees the flags of every member that passes by rounds alone.
- * If the system refuses the fence, the rounds go on. The lock is held. */
+/* Ends the rounds of the team. A member may pass the barrier by rounds alone. The fence makes sure that the caller then
+ * sees its flags. If the system refuses the fence, the rounds go on. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;

@@ -54,8 +54,8 @@ PS_NOINLINE void ps_member_call_traced(struct ps_member *m, struct vp *vp, void 
 }
 
 /* Begins m on the stack that m keeps, on m's kernel thread. The caller goes on with other members. Adds n references to
- * `left` and to run->refs. So run_the_rest never finds exactly n in run->refs, which would tell it that all members
- * have ended. */
+ * `left` and to run->refs. So run_the_rest does not find exactly n in run->refs: that would mean that all members have
+ * ended. */
 static void begin_on_own_stack(struct vp *vp, struct ps_team *team, struct ps_member *m, struct uth_tls *before,
                                struct run *run)
 {
@@ -91,8 +91,8 @@ PS_NOINLINE bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, 
 
 /* --- the vp's loop --- */
 
-/* vp has returned from a member's body: claims the next member that vp may run. Returns its number; 0: none is left, or
- * the region has tasks. If the first task comes during the claim, the claimed member becomes a thread. */
+/* vp has returned from a member's body: claims the next member that vp may run. Returns its number; 0: all are claimed,
+ * or the region has tasks. If the first task comes during the claim, the claimed member becomes a thread. */
 static unsigned claim_more(struct vp *vp, struct ps_team *team)
 {
     if (PS_UNLIKELY(ps_load_relaxed(&team->notified)))

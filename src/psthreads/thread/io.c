@@ -172,8 +172,8 @@ static ssize_t receive_some(const struct transfer *t)
     return got;
 }
 
-/* Returns whether the kernel's own call is made: a call that does not wait, or one that peeks until all bytes are
- * there. Only the kernel can see whether they are. */
+/* Returns true if the kernel's own call is to be made: the call does not wait, or it peeks until all bytes are there.
+ * Only the kernel can see whether they are. */
 static bool is_the_kernels(int flags)
 {
     return flags & (MSG_DONTWAIT | MSG_OOB | MSG_ERRQUEUE) || (flags & MSG_PEEK && flags & MSG_WAITALL);

@@ -125,7 +125,8 @@ void ps_io_event(int fd, uint32_t events)
         ps_ready(w->thread, PS_BACK);
         readied++;
     }
-    ps_sub_release(&waiting, readied); /* after ps_ready: so deadlock.c sees these threads waiting or ready */
+    /* counted off after ps_ready, so that deadlock.c sees these threads waiting or ready */
+    ps_sub_release(&waiting, readied);
 }
 
 /* poll without waiting: returns how many descriptors are ready now, or -1. */

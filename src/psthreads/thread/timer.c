@@ -250,10 +250,10 @@ void timer_after_fork_in_child(void)
 
 /* --- waiting --- */
 
-/* Waits until the deadline without a poller. The thread is published, so another thread may ready it at any time. So it
- * must not yield: it would be in a queue twice. It keeps its vp until the deadline; the watchdog starts spares for the
- * threads that are ready there. Rejected: a flag in each thread that ps_ready would test. All programs would pay for
- * the rare one that gets no further kernel thread. */
+/* Waits until the deadline without a poller. The thread is published, so another thread may ready it at any time. So
+ * the thread must not yield: it would be in a queue twice. It keeps its vp until the deadline; the watchdog starts
+ * spares for the threads that are ready there. Rejected: a flag in each thread that ps_ready would test. All programs
+ * would pay for the rare one that gets no further kernel thread. */
 static bool wait_here(struct psthread *self, enum ps_wait kind, const volatile void *object, struct ps_timer *timer)
 {
     _Atomic uint32_t never = 0;

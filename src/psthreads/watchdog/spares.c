@@ -63,16 +63,17 @@ void spares_begin(void)
 /* What one look at all vps has found. */
 struct stalls {
     unsigned stuck;   /* how many vps hold up ready work behind them */
-    unsigned members; /* how many members of teams are ready behind those vps */
-    unsigned bound;   /* how many of those vps have entries in the queues of their places */
-    /* How many vps hold their root up, and for how many of these that was not known before this look. */
+    unsigned members; /* how many members of teams are ready behind the stuck vps */
+    unsigned bound;   /* how many stuck vps have entries in the queues of their places */
+    /* roots_stuck: how many vps hold up their own root. new_roots_stuck: how many of these this look has found for the
+     * first time. */
     unsigned roots_stuck, new_roots_stuck;
     bool others; /* some vp with something ready behind it has passed no scheduling point since the last look */
 };
 
-/* Whether the vp, which has passed no scheduling point for a while, really holds up others. It does if its kernel
- * thread has used the processor, sleeps in the kernel, or has given the processor away again and again. (A loop over
- * the kernel's sched_yield, beside other programs, uses next to no processor time.) */
+/* Returns true if the vp, which has passed no scheduling point for a while, really holds up others: its kernel thread
+ * has used the processor, sleeps in the kernel, or has given the processor away again and again. (A loop over the
+ * kernel's sched_yield, beside other programs, uses next to no processor time.) */
 static bool really_stuck(struct watchdog_seen *at, const struct held *before)
 {
     const struct os_usage *u = watchdog_usage(at);
@@ -85,7 +86,7 @@ static bool really_stuck(struct watchdog_seen *at, const struct held *before)
     return used || u->sleeping || given_away;
 }
 
-/* Whether the vp has passed no scheduling point for CONFIRM_NS, with something ready behind it. */
+/* Returns true if the vp has passed no scheduling point for CONFIRM_NS, with something ready behind it. */
 static bool stands_still(struct watchdog_seen *at, struct held *before, uint64_t now_ns)
 {
     if (at->ticks != before->ticks || !(at->ready || at->root_ready)) {
@@ -138,9 +139,9 @@ static void calm_down(uint64_t now_ns)
     }
 }
 
-/* Whether an idle vp will take what starves. False if vps have been idle for IDLE_COMES_NS and the work still
- * starves: such a vp may be held up itself, since its kernel thread gets no processor, or cannot start because a
- * lock of the system's loader is held. */
+/* Returns true if an idle vp will take what starves. Returns false if vps have been idle for IDLE_COMES_NS and the work
+ * still starves. The kernel thread of such a vp may get no processor, or its start may wait for a lock of the dynamic
+ * linker. */
 static bool idle_comes(const struct watchdog_sample *s, bool starves)
 {
     if (!starves || !s->idle || !idle_since_ns)
