@@ -13,10 +13,10 @@
  *   entered. One kernel thread runs both, and what a vp owns is passed between its uths without atomics. Between kernel
  *   threads `running` orders them, which the sanitizer sees. Members have no fibers of their own there.
  * - In other builds a switch orders nothing: base/race.h tells the sanitizer what OpenMP orders.
- * - A fiber's shadow call stack must be empty where a context begins: a build of ours makes a new fiber each time.
- * C++ keeps the exceptions that are being handled in thread-local storage. Threads share their kernel thread's storage
- * with a sanitizer, and on a port that cannot set the thread pointer. There a switch saves these exceptions with the
- * context.
+ * - A fiber's shadow call stack must be empty where a context begins: a build of ours makes a new fiber each time. C++
+ * keeps the exceptions that are being handled in thread-local storage. Threads share their kernel thread's storage in a
+ * program with a sanitizer, and on a port that cannot set the thread pointer. In these cases a switch saves these
+ * exceptions with the context.
  * The port whose contexts are kernel threads tells the sanitizers nothing: they know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so it need not guess from the stack pointer. */
 #ifndef PS_UTH_SANITIZERS_H
@@ -207,8 +207,8 @@ static PS_ALWAYS_INLINE void san_arrived(struct uth *from, struct uth *self)
         san_arrived_traced(from, self);
 }
 
-/* The functions from here on are about the fiber of a thread that runs on a stack on which other threads run before and
- * after it. san_fiber_make stores a new fiber in *fiber if the program has thread sanitizer and *fiber is NULL. In a
+/* The functions from here on are for threads that run on one stack, one after the other: each of them has a fiber of
+ * its own. san_fiber_make stores a new fiber in *fiber if the program has thread sanitizer and *fiber is NULL. In a
  * build of ours with thread sanitizer it does nothing. */
 static inline void san_fiber_make(void **fiber)
 {

@@ -132,7 +132,7 @@ struct uth_tls *uth_tls_of(uintptr_t pthread)
 {
     if (!uth_blocks.numbered || ps_load_acquire(&uth_blocks.status) != UTH_BLOCKS_ON)
         return NULL;
-    /* current_block of that thread's storage. */
+    /* Reads current_block in that thread's storage. */
     return *uth_tls_current_in((char *)pthread - uth_blocks.layout.descriptor_from_tp);
 }
 
@@ -274,7 +274,7 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    /* False: the C library's segment gets initial values, too, because the block was emptied or the program is
+    /* keeps false: the C library's segment gets initial values, too, because the block was emptied or the program is
      * static. */
     bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment;
     if (keeps)
@@ -335,7 +335,7 @@ static void *take_libc_state(void *block)
  * from the caller's thread pointer. */
 static PS_NOINLINE void free_state_inside(const struct uth_tls *tls)
 {
-    /* No thread runs in this block, as which a signal's handler could run. So signals are blocked. */
+    /* No thread runs in this block, so no handler of the program may run here: signals are blocked. */
     uint64_t mask = os_swap_signal_mask(OS_ALL_SIGNALS);
     void *own = cpu_get_tp();
     cpu_set_tp(tls->tp);
@@ -396,7 +396,7 @@ static uint32_t look(void)
     }
 }
 
-/* Whether a look at newly loaded objects has begun since look() returned `then`. */
+/* Returns true if a look at newly loaded objects has begun since look() returned `then`. */
 static bool looked_at_more(uint32_t then)
 {
     if (PS_LIKELY(os_fence_all_ready()))
@@ -557,9 +557,9 @@ void uth_tls_after_fork(void)
 struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
 {
     struct uth_tls *own = NULL;
-    /* The C library counts the arenas of threads that do not exist in the child as free. If a thread went on with the
-     * cache of such a block, or gave it back, that count would be wrong by one. So the child loses these caches, as it
-     * loses those of kernel threads. */
+    /* The C library counts the arenas of threads that do not exist in the child as free. The blocks of such threads
+     * still have malloc caches. If a thread used such a cache, or gave it back, the count would be wrong by one. So the
+     * child loses these caches, as it loses those of kernel threads. */
     for (struct uth_tls *tls = uth_blocks.all; tls != NULL; tls = tls->next_of_all) {
         ps_store_relaxed(&tls->dedicated, NULL);
         ps_store_relaxed(&tls->own, NULL);

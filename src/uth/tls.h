@@ -19,12 +19,10 @@
  *   thread which entered the block last.
  * - A library that dlopen brings may have its TLS segment in the static part of every thread (initial-exec; on AArch64
  *   any). Existing blocks get its initial values before its first constructor runs, where uth_tls_object_begins is
- *   called in time. Otherwise they get them at the next uth_tls_look_again, which outermost regions call
- *   (ps_per_region_work).
+ *   called in time; otherwise at the next uth_tls_look_again, which outermost regions call (ps_per_region_work).
  *
- * Cost. To enter again, or to leave: one write of the thread pointer. uth_tls_enter: three more stores, and a fourth
- * where blocks have no numbers. Get from the cache: the copy of the initial values and of 1.5 KiB of the C library's
- * descriptor. */
+ * Cost. To enter again, or to leave: one write of the thread pointer; uth_tls_enter makes three or four more stores.
+ * Get from the cache: the copy of the initial values and of 1.5 KiB of the C library's descriptor. */
 #ifndef PS_UTH_TLS_H
 #define PS_UTH_TLS_H
 
@@ -74,7 +72,7 @@ struct uth_tls {
     bool emptied;           /* the malloc cache of its last thread is gone: the next thread begins without one */
     uint64_t since_ns;      /* the time since which threads have filled the malloc cache */
     uint64_t put_ns;        /* when the block was given back */
-    struct ps_list in_free; /* its place in the list of free blocks, while it is in it */
+    struct ps_list in_free; /* the block's place in the free list, while it is free */
     struct uth_tls *next_of_all, **link_of_all; /* the list uth_blocks.all */
     /* The block's state after the dynamic linker initialised it last: vector, the address of its vector of TLS blocks;
      * the vector's generation and last module; the epoch of loaded objects then. While nothing of this has changed,
@@ -127,8 +125,8 @@ static inline bool uth_tls_watched_are(unsigned long long loaded)
         same &= ps_load_relaxed(ps_load_relaxed(&uth_tls_watch.word[i])) == loaded;
     return same;
 }
-/* Whether it is certain that nothing has been loaded since the last look at the loaded objects. Costs a few loads. Any
- * kernel thread. */
+/* Returns true if it is certain that nothing has been loaded since the last look at the loaded objects. Costs a few
+ * loads. Any kernel thread. */
 static inline bool uth_tls_nothing_loaded(void) { return uth_tls_watched_are(ps_load_acquire(&uth_tls_watch.seen)); }
 #endif
 
@@ -203,16 +201,16 @@ void uth_tls_for_no_thread(struct uth_tls *tls, bool is);
  * afterwards. */
 void uth_tls_enter(struct uth_tls *tls, const void *carrier, int tid);
 #ifndef __cplusplus
-/* Whether the vp `carrier`, with the number `tid`, was the last to enter the block. Then every field of the block is
- * right for this vp, and the write of the thread pointer alone (cpu_set_tp_soon) enters the block. False: uth_tls_enter
- * must be called. */
+/* Returns true if the vp `carrier`, with the number `tid`, was the last to enter the block. Then every field of the
+ * block is right for this vp, and the write of the thread pointer alone (cpu_set_tp_soon) enters the block. False:
+ * uth_tls_enter must be called. */
 static inline bool uth_tls_was_in(const struct uth_tls *tls, const void *carrier, int tid)
 {
     return ps_load_relaxed(&tls->carrier) == carrier && tls->carrier_tid == tid;
 }
-/* Whether the vp `carrier`, on this stack, may enter the block by the thread pointer's write alone, without a look at
- * anything else in the block. Three conditions: this vp was the last to enter the block, on this stack; it has called
- * uth_tls_keep_cached since; and no thread has called uth_tls_drop_cached since. */
+/* Returns true if the vp `carrier`, on this stack, may enter the block by the thread pointer's write alone, without a
+ * look at anything else in the block. Three conditions: this vp was the last to enter the block, on this stack; it has
+ * called uth_tls_keep_cached since; and no thread has called uth_tls_drop_cached since. */
 static inline bool uth_tls_is_cached(const struct uth_tls *tls, const void *carrier, const void *stack)
 {
     return ps_load_relaxed(&tls->cached) == carrier && tls->stack == stack;

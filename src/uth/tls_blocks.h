@@ -13,7 +13,7 @@ enum { UTH_BLOCKS_UNKNOWN, UTH_BLOCKS_OFF, UTH_BLOCKS_ON };
 struct uth_blocks {
     struct uth_tls_layout layout;
     _Atomic int status;     /* UTH_BLOCKS_...; written under init_lock (release: with ON, the layout is written) */
-    bool numbered;          /* by uth_tls_number_blocks, before the first block is made */
+    bool numbered;          /* set by uth_tls_number_blocks, before the first block is made */
     _Atomic uint32_t epoch; /* written under init_lock; each look that finds new objects adds two: see get_block */
     struct ps_spin init_lock, lock;
     struct uth_tls *all; /* the first in the list of all blocks, under `lock` */
@@ -29,8 +29,8 @@ static inline char *uth_tls_descriptor(const struct uth_tls *tls)
     return (char *)tls->tp + uth_blocks.layout.descriptor_from_tp;
 }
 
-/* Whether the thread may have given any key a value since the descriptor was written. Always true where the layout's
- * keys_used is not known. */
+/* Returns true if the thread may have given any key a value since the descriptor was written. Always true where the
+ * layout's keys_used is not known. */
 static inline bool uth_tls_any_key_used(const struct uth_tls *tls)
 {
     return uth_blocks.layout.keys_used == 0 || uth_tls_descriptor(tls)[uth_blocks.layout.keys_used] != 0;

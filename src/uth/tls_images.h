@@ -13,13 +13,13 @@
 
 #include "tls_objects.h"
 
-/* Whether the copies may be used: all segments were copied when the library was loaded, and uth_tls_images_check has
- * found no change. */
+/* Returns true if the copies may be used: all segments were copied when the library was loaded, and
+ * uth_tls_images_check has found no change. */
 bool uth_tls_images_usable(void);
 /* Compares the copies with the present segments, now[n]. If a copied segment's module number now belongs to a segment
  * with another place, size or image, the copies are not used from then on. */
 void uth_tls_images_check(const struct uth_tls_segment *now, unsigned n);
-/* Whether there is a copy of the segment of this module, and the segment is at from_tp. */
+/* Returns true if there is a copy of the segment of this module, and the segment is at from_tp. */
 bool uth_tls_images_have(size_t module, ptrdiff_t from_tp);
 /* Writes the copied initial values into the block with thread pointer tp, except into the segment at tp + spared. */
 void uth_tls_images_write(char *tp, ptrdiff_t spared);

@@ -65,8 +65,8 @@ static void note_resolver(struct specimen *s)
         }
 }
 
-/* Whether the byte at offset `at` belongs to the area for restartable sequences, which the kernel may write at any
- * time. */
+/* Returns true if the byte at offset `at` belongs to the area for restartable sequences, which the kernel may write at
+ * any time. */
 static bool is_of_kernel(const struct specimen *s, size_t at)
 {
     size_t area = (uintptr_t)__builtin_thread_pointer() + (uintptr_t)s->layout->rseq_from_tp - s->descriptor;

@@ -165,9 +165,9 @@ void uth_tls_objects_watch(unsigned long long loaded)
         watch_first(loaded);
 }
 
-/* Whether the object is part of the C library, by its file's name, which is part of the C library's ABI. Thread-local
- * variables of the C library do not count as the program's. The answer matters only where blocks cannot be made: there
- * a program with thread-local variables gets regions of one member (uth_tls_missing). */
+/* Returns true if the object is part of the C library, by its file's name, which is part of the C library's ABI.
+ * Thread-local variables of the C library do not count as the program's. The answer matters only where blocks cannot be
+ * made: there a program with thread-local variables gets regions of one member (uth_tls_missing). */
 static bool is_of_c_library(const char *path)
 {
     static const char *const names[] = {"libc.so.", "ld-linux",  "ld64.so",   "libpthread.so.",
@@ -180,7 +180,7 @@ static bool is_of_c_library(const char *path)
     return false;
 }
 
-/* Whether the symbol is one of the functions that use what the C library keeps for each thread. */
+/* Returns true if the symbol is one of the functions that use what the C library keeps for each thread. */
 static bool is_of_a_thread(const char *symbol)
 {
     static const char *const names[] = {"pthread_self", "pthread_setspecific", "tss_set",
@@ -284,8 +284,8 @@ bool uth_tls_objects_wanted(void)
     return wanted;
 }
 
-/* Whether the object uses a function that reads status flags. Such a function is one of the C library's, or one of
- * gfortran's library, which reads the flags by an instruction. With object NULL: whether the process has such a
+/* Returns true if the object uses a function that reads status flags. Such a function is one of the C library's, or one
+ * of gfortran's library, which reads the flags by an instruction. With object NULL: whether the process has such a
  * function. */
 static bool reads_flags(const struct ps_loaded *object)
 {

@@ -11,26 +11,27 @@ void *uth_tls_symbol(const char *name);
 /* Returns the dynamic linker's count of the objects that it has loaded so far. Costs some tens of ns. 0: the dynamic
  * linker cannot be asked now (os_objects_visit). */
 unsigned long long uth_tls_objects_loaded(void);
-/* Whether it is certain that nothing has been loaded since uth_tls_objects_watch(loaded). Costs some ns. False:
+/* Returns true if it is certain that nothing has been loaded since uth_tls_objects_watch(loaded). Costs some ns. False:
  * uth_tls_objects_loaded must be called to know. Any kernel thread may call this, without a lock. */
 bool uth_tls_objects_same(unsigned long long loaded);
-/* Whether uth_tls_objects_same may ever return true. */
+/* Returns true if uth_tls_objects_same may ever return true. */
 bool uth_tls_objects_watched(void);
 /* `loaded` is what uth_tls_objects_loaded has just returned. Chooses the words to watch, or drops those that differ
  * from `loaded`. From now on uth_tls_objects_same(loaded) can return true. One caller at a time. */
 void uth_tls_objects_watch(unsigned long long loaded);
-/* Whether an object other than the C library and the runtime itself needs blocks. An object needs blocks if it has
- * thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale,
+/* Returns true if an object other than the C library and the runtime itself needs blocks. An object needs blocks if it
+ * has thread-local storage, or if it uses what the C library keeps for each thread: pthread_self, keys, uselocale,
  * flockfile. The use of errno counts only in an object with OpenMP constructs. */
 bool uth_tls_objects_wanted(void);
-/* Whether the program itself has thread-local variables. False as well if `library`, an address in some library, lies
- * in the program: then that library is linked into it, and its variables cannot be told from the program's. */
+/* Returns true if the program itself has thread-local variables. False as well if `library`, an address in some
+ * library, lies in the program: then that library is linked into it, and its variables cannot be told from the
+ * program's. */
 bool uth_tls_objects_of_program(const void *library);
 
-/* Whether some code of the program may read floating-point status flags after a wait. That is assumed of the program,
- * of a library that the program names, and of an object with OpenMP constructs, if it uses a function that reads flags.
- * (Compilers' run-time libraries and numpy use such functions, too, but read only the flags of what they have just
- * computed.) `linked`: the program is static; then it is enough that such a function is linked into it. */
+/* Returns true if some code of the program may read floating-point status flags after a wait. That is assumed of the
+ * program, of a library that the program names, and of an object with OpenMP constructs, if it uses a function that
+ * reads flags. (Compilers' run-time libraries and numpy use such functions, too, but read only the flags of what they
+ * have just computed.) `linked`: the program is static; then it is enough that such a function is linked into it. */
 bool uth_tls_objects_read_flags(bool linked);
 
 #define UTH_TLS_MAX_SEGMENTS 256
@@ -43,7 +44,7 @@ struct uth_tls_segment {
     size_t image_bytes, bytes;
     uintptr_t low, high; /* the object's code and data lie in [low, high) */
     /* Used by tls_start.c alone: the count of loaded objects when uth_tls_object_begins last gave existing blocks this
-     * segment's initial values. A mark of its own (FOR_EVER): they never get them again. */
+     * segment's initial values. FOR_EVER: existing blocks never get them again. */
     unsigned long long right_when;
 };
 /* Fills out[] with at most UTH_TLS_MAX_SEGMENTS segments; returns how many. An object may be unloaded at any time, so

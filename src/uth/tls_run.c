@@ -71,7 +71,7 @@ void uth_tls_take_away(struct uth_tls *tls)
     ps_store_seq(&tls->carrier, NULL);
 }
 
-/* Whether any value of this array of keys' values is set. */
+/* Returns true if any value of this array of keys' values is set. */
 static bool any_value(const struct key_data *kept)
 {
     uintptr_t any = 0;

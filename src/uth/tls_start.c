@@ -223,7 +223,7 @@ static const char *find_out(bool *refused, bool *sanitized)
     const void *init = NULL;
     for (unsigned i = 0; i < sizeof inits / sizeof inits[0] && init == NULL; i++)
         init = uth_tls_symbol(inits[i]);
-    /* This build has a sanitizer: its programs contain the runtime's variables, and need no warning. */
+    /* ours: this build has a sanitizer. Then its programs contain the runtime's variables, and need no warning. */
     const bool ours = PS_ASAN + PS_TSAN > 0;
     *sanitized = init != NULL && !ours && uth_tls_objects_of_program(init);
     if (init != NULL || ours)

@@ -151,7 +151,7 @@ static struct uth *make_uth(size_t stack_bytes)
         ps_add_relaxed(&mapped, 1);
     enlist(u);
     ps_fence_seq();
-    /* If the answer changes later, uth_stacks_look_again finds this stack in the registry. */
+    /* If os_stacks_hold_code answers differently later, uth_stacks_look_again finds this stack in the registry. */
     if (PS_UNLIKELY(os_stacks_hold_code() != code))
         os_stack_protect(u->stack, u->stack_bytes);
     return u;

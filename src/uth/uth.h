@@ -20,8 +20,8 @@
 
 #include "uth_struct.h"
 
-/* Whether u's stack has room for a call of another thread. `here` is an address in the caller's frame. False as well if
- * `here` is not on u's stack: then the caller runs on a coroutine's stack, of unknown size. */
+/* Returns true if u's stack has room for a call of another thread. `here` is an address in the caller's frame. False as
+ * well if `here` is not on u's stack: then the caller runs on a coroutine's stack, of unknown size. */
 static inline bool uth_has_room(const struct uth *u, const void *here)
 {
     return (uintptr_t)here - u->call_floor < u->call_span;
@@ -145,9 +145,9 @@ void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, co
 /* uth_overflow_thread_init and uth_overflow_thread_fini are called by each kernel thread that runs uths, at its start
  * and end: they install and remove its alternate stack. */
 void uth_overflow_thread_init(void);
-/* Whether `stack` is the alternate stack that was installed for the calling kernel thread. */
+/* Returns true if `stack` is the alternate stack that was installed for the calling kernel thread. */
 bool uth_overflow_is_ours(const void *stack);
-/* Whether `handler` is the handler that uth_overflow_install installs. */
+/* Returns true if `handler` is the handler that uth_overflow_install installs. */
 bool uth_overflow_handles(uintptr_t handler);
 void uth_overflow_thread_fini(void);
 /* Gives the alternate stacks that ended kernel threads have left for others back to the system. */

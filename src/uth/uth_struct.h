@@ -43,8 +43,8 @@ struct uth {
      * by src/psthreads. */
     void *vp;
     struct uth_wait wait;
-    /* Kept by src/psthreads: written by the code that runs on this stack, read by vp_left_by, which the kernel thread
-     * that handles signals to the thread calls (identity/thread_signal.c). */
+    /* Kept by src/psthreads. The code that runs on this stack writes the field. vp_left_by reads it, for example on a
+     * kernel thread that handles signals to the thread (identity/thread_signal.c). */
     struct psthread *left_by; /* the thread whose context is saved here, if it does not wait */
     uint32_t calls;           /* not used */
     char name[32];            /* name of the thread that runs here, for debuggers and reports; "": none */
