@@ -1,4 +1,4 @@
-/* AArch64: whether status flags of floating point are kept. cpu.h has the contract. */
+/* AArch64: says whether status flags of floating point are kept; once true, it stays true. See cpu.h. */
 #include "atomic.h"
 #include "cpu.h"
 

@@ -1,4 +1,4 @@
-/* RISC-V, 64 bits: whether status flags of floating point are kept. cpu.h has the contract. */
+/* RISC-V, 64 bits: says whether status flags of floating point are kept; once true, it stays true. See cpu.h. */
 #include "atomic.h"
 #include "cpu.h"
 
