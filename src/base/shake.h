@@ -33,7 +33,7 @@ static inline void ps_shake(void)
     dice /= PS_SHAKE;
     const struct timespec nap = {.tv_nsec = (long)(dice / 16 % 300000)};
     if (dice % 16)
-        ps_shake_call(24, 0); /* sched_yield, by its number: the drop-ins define the name */
+        ps_shake_call(24, 0); /* sched_yield, by its number: the drop-in runtime has a function of that name */
     else
         ps_shake_call(35, &nap); /* nanosleep */
 }

@@ -81,16 +81,16 @@ static inline bool ps_deque_is_fenced(struct ps_deque *d)
 }
 /* Makes the deque fenced. Owner only: it needs no answer of another thread, and no system call. */
 void ps_deque_fence_owner(struct ps_deque *d);
-/* Whether the deque is unfenced. Owner only, in a pop or after a push. If the deque is unfenced, every other thread
- * calls ps_deque_fence before it takes an item, and before it sleeps because it has found none. So after a push the
- * owner need not look for sleepers. */
+/* Returns true if the deque is unfenced. Owner only, in a pop or after a push. If the deque is unfenced, every other
+ * thread calls ps_deque_fence before it takes an item, and before it sleeps because it has found none. So after a push
+ * the owner need not look for sleepers. */
 static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
 {
     atomic_signal_fence(memory_order_seq_cst);
     return (ps_load_relaxed(&d->watch) & PS_DEQUE_UNFENCED) != 0;
 }
-/* Whether nothing was stolen lately, and os_fence_all works: then the deque may become unfenced. Owner only; called now
- * and then. */
+/* Returns true if nothing was stolen lately, and os_fence_all works: then the deque may become unfenced. Owner only;
+ * called now and then. */
 bool ps_deque_calm_owner(struct ps_deque *d);
 /* Makes the deque, which is fenced, unfenced; then makes a fence. Owner only. After this call the owner must look
  * whether some thread sleeps and relies on being woken for items pushed from here on. If so, it calls
@@ -181,9 +181,9 @@ static inline void *ps_deque_peek(struct ps_deque *d)
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
 }
 
-/* Whether the deque may still hold `item`. Called by any thread that knows that the item was pushed. False: the item
- * has been taken. True: it may be there. A deque with more than PS_DEQUE_LOOK_MOST items is not searched, and the
- * answer is true. */
+/* Returns false if `item` has been taken out of the deque, true if the deque may still hold it. Called by any thread
+ * that knows that the item was pushed. A deque with more than PS_DEQUE_LOOK_MOST items is not searched, and the answer
+ * is true. */
 #define PS_DEQUE_LOOK_MOST 32
 static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
 {
@@ -229,8 +229,8 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
 }
 
-/* Whether the deque is empty. Any thread may call it. Where the deque is fenced, the answer was exact at some moment
- * during the call, and is sequentially consistent with pop and steal. */
+/* Returns true if the deque is empty. Any thread may call it. Where the deque is fenced, the answer was exact at some
+ * moment during the call, and is sequentially consistent with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {
     int64_t top = ps_load_seq(&d->top);

@@ -57,7 +57,7 @@ static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock
 
 #endif
 
-/* Whether some thread holds the lock. A hint, for checks only. */
+/* Returns true if some thread holds the lock. A hint, for checks only. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
 
 #endif
