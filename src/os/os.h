@@ -37,8 +37,8 @@ void os_stack_unmap(void *stack, size_t usable);
 bool os_stacks_look(void);
 bool os_stacks_hold_code(void);
 void os_stack_protect(void *stack, size_t usable);
-/* Returns whether no page of the range is in main memory, into which a page comes when a thread first touches it. So a
- * page that the system has moved to swap space counts as untouched. Makes a system call for each page. */
+/* Returns whether no page of the range is in main memory: for each page, no thread has touched it yet, or the system
+ * has moved it to swap space. Makes a system call for each page. */
 bool os_memory_untouched(const void *p, size_t bytes);
 /* Tells the system that the stack's contents are not needed, except its top `keep` bytes. The mapping stays. */
 void os_stack_idle(void *stack, size_t usable, size_t keep);
@@ -62,10 +62,10 @@ const char *os_memory_limit(size_t bytes);
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
 /* Returns whether the calling code runs inside of os_thread_start. The runtime's pthread_create, which stands before
- * the C library's, and fork handlers (fork_gate.c) ask this. */
+ * the C library's, and fork handlers (fork_gate.c) call this function. */
 bool os_thread_is_starting(void);
 /* os_signals_keep stores a signal mask, and os_signals_deferred returns it. Called by one thread at a time, before the
- * kernel thread that reads it is started. */
+ * kernel thread that reads the mask is started. */
 void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
@@ -106,9 +106,9 @@ void os_set_signal_mask(uint64_t mask);
 uint64_t os_swap_signal_mask(uint64_t mask); /* sets the mask, and returns the mask before */
 /* Returns the signals that the calling kernel thread blocks and that are pending for it or for the process. */
 uint64_t os_signals_pending(void);
-/* For a handler: returns where the signal with this siginfo_t was sent. FAULT: an instruction of the thread has caused
- * it. TO_EITHER: to a thread or to the process, which one is unknown: a timer or a file has sent it, or it has a value.
- * POKE: os_signal_poke has sent it. */
+/* For a handler: returns whether the signal with this siginfo_t was sent to a thread or to the process. TO_EITHER: the
+ * siginfo_t does not tell; timers, files and senders of a value send such signals. FAULT: an instruction of the thread
+ * has caused the signal. POKE: os_signal_poke has sent it. */
 enum os_signal_sent { OS_SIGNAL_FAULT, OS_SIGNAL_TO_THREAD, OS_SIGNAL_TO_EITHER, OS_SIGNAL_TO_PROCESS, OS_SIGNAL_POKE };
 enum os_signal_sent os_signal_sent(int number, const void *info);
 /* Sends a signal to the process, with this siginfo_t. Returns false if the kernel refuses. The receiver calls
@@ -230,8 +230,8 @@ void os_word_leave(struct os_word_holder *h, _Atomic uint32_t *word); /* gives t
 /* Called by the holder when another thread has written to the word: ends the hold, and does not write the word. */
 void os_word_forget(struct os_word_holder *h);
 /* Sleeps while both words have the expected values. `shared` is shared with other processes, or NULL. If the system
- * cannot wait on two words, the caller reads `shared` every OS_SHARED_LOOK_NS. os_wake_shared wakes all processes that
- * sleep on a shared word. */
+ * cannot wait on two words, returns after at most OS_SHARED_LOOK_NS, so that the caller reads `shared`. os_wake_shared
+ * wakes the threads of all processes that sleep on a shared word. */
 #define OS_SHARED_LOOK_NS INT64_C(10000000)
 void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *shared, uint32_t of_shared,
                   int64_t timeout_ns);
@@ -241,9 +241,9 @@ uint64_t os_process_cpu_ns(void);
 
 /* --- a fence for all kernel threads --- */
 
-/* Makes a sequentially consistent fence in every running kernel thread of the process. So the other side of a pair
- * needs only a compiler barrier. Returns false if the system refuses: then no fence was made. Costs about 2 us, and
- * interrupts the other kernel threads. */
+/* Makes a sequentially consistent fence in every running kernel thread of the process. So a thread whose accesses are
+ * paired with the caller's needs only a compiler barrier. Returns false if the system refuses: then no fence was made.
+ * Costs about 2 us, and interrupts the other kernel threads. */
 bool os_fence_all(void);
 /* Returns whether a fast path may rely on os_fence_all. Cheap. If the library was loaded into a process with several
  * kernel threads, the answer is false at first. Then one later call must register the process with the kernel, which
@@ -298,8 +298,9 @@ int os_affinity_get(struct os_cpuset *out);
 int os_affinity_of(int tid, struct os_cpuset *out);
 int os_affinity_set(const struct os_cpuset *set);
 int os_affinity_set_of(int tid, const struct os_cpuset *set);
-/* Called after a mask was used to move kernel thread tid (0: the caller): gives it its mask `own` back. If `own` was
- * all processors of the process, later changes of these apply to the kernel thread again. */
+/* Gives kernel thread tid (0: the caller) its mask `own` back, after the caller has set another mask to move the
+ * thread. If `own` is all processors of the process's control group, the kernel thread follows later changes of that
+ * group. */
 void os_affinity_give_back(int tid, const struct os_cpuset *own);
 /* Returns the scheduling policy, the nice value and the real-time priority of the calling kernel thread. False:
  * unknown. */
@@ -308,7 +309,7 @@ struct os_scheduling {
 };
 bool os_scheduling(struct os_scheduling *own);
 /* Returns the affinity mask that the process had when this library was loaded, less what os_affinity_narrow has taken
- * away. Kernel threads that were bound since do not change it. */
+ * away. A kernel thread that is bound later does not change it. */
 void os_affinity_at_start(struct os_cpuset *out);
 /* Takes processors away from the process: only those in `set` stay in the mask at the start (above) and in the caller's
  * own mask. Called before the first call of os_affinity_at_start. EINVAL: no processor would be left. */
@@ -358,8 +359,8 @@ struct os_topology {
     unsigned *cpu; /* [n]: the system's numbers, in an order in which neighbours share most */
     unsigned num_levels;
     struct os_topology_level level[OS_MAX_LEVELS];
-    /* By kind of sharing: the number of the level that has its groups, or of the nearest finer level; or
-     * OS_LEVEL_ALONE. */
+    /* For each kind of sharing: the number of the level that has the groups of this kind. If no level has, that of the
+     * nearest finer level; OS_LEVEL_ALONE if there is none. */
     int8_t sharing_level[OS_NUM_SHARINGS];
 };
 /* Reads the machine, restricted to the affinity mask of the process at its start. ENOENT: the system tells nothing;
@@ -383,8 +384,8 @@ bool os_env_switch(const char *name);
 void os_env_check_names(const char *prefix, const char *const *names, unsigned n);
 /* In the warnings of the next two functions `instead` completes "...; using <instead> instead".
  * Reads a whole unsigned number from min to max; blanks may stand before and after it. If the variable is missing,
- * returns false and leaves *out alone. If it is unreadable or out of range, it also writes one line, with variable,
- * value and `instead`. */
+ * returns false and leaves *out alone. If the value is unreadable or out of range, does the same, and writes one line,
+ * with variable, value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
 /* Reads a size with a unit B, K, M, G, T, P or E, in any case, perhaps with a B after the unit; blanks may stand around
  * the number and after the unit. A bare number is in units of `default_unit` bytes. */

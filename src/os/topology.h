@@ -4,8 +4,8 @@
 
 #include "os.h"
 
-/* A processor, and for each kind of sharing the number of its group: any number below OS_MAX_CPUS that all of the group
- * have. */
+/* A processor, and for each kind of sharing the number of its group. All processors of a group have the same number,
+ * below OS_MAX_CPUS. */
 #define TOPOLOGY_NO_GROUP (-1)
 struct topology_processor {
     unsigned cpu;

@@ -1,11 +1,12 @@
 /* Atomic operations for which RV32A has no instruction: the functions that compilers call for 1, 2 and 8 bytes (the ABI
  * of libatomic, which the toolchain does not have).
  *
- * 8 bytes: under one of several locks, chosen by the address, in the memory of the cluster that has the data. Loads and
- * stores take the lock, too, so that no core reads a half-written value. 1 and 2 bytes: by compare-and-swap of the word
- * that contains them (loads and stores have instructions). Callers: any core. A call waits only while another core
- * executes the few instructions under the same lock. The order that a caller asks for is ignored: an operation on 8
- * bytes begins with an acquire and ends with a release; the others are sequentially consistent. */
+ * 8 bytes: an operation takes one of several locks, chosen by the address. They lie in the memory of the cluster that
+ * has the data. Loads and stores take the lock, too, so that no core reads a half-written value. 1 and 2 bytes: by
+ * compare-and-swap of the word that contains them (loads and stores have instructions). Callers: any core. A call waits
+ * only while another core executes the few instructions under the same lock. The order that a caller asks for is
+ * ignored: an operation on 8 bytes begins with an acquire and ends with a release; the others are sequentially
+ * consistent. */
 #include "board.h"
 
 #include "atomic.h"

@@ -22,8 +22,8 @@
 #include "board_port.h"
 #include "compiler.h"
 
-/* Returns a block of the caller's cluster's memory, or of main memory if that is full; NULL if main memory is full,
- * too. Thread-safe. Blocks begin at multiples of the unit. */
+/* Returns a block of the caller's cluster's memory, or of main memory if that of the cluster is full; NULL if both are
+ * full. Thread-safe. A block's address is a multiple of BOARD_BLOCK_UNIT. */
 #define BOARD_BLOCK_UNIT 16u
 void *board_block(size_t bytes);
 void *board_block_only(unsigned cluster, size_t bytes); /* only of that cluster's memory; NULL if it is full */

@@ -6,8 +6,8 @@
  * in the memory that it manages, and has a lock of its own: the cores of one cluster do not wait for those of another.
  *
  * Callers: any core. A core may free a block that another core allocated. Failures: NULL. A free compares the heads of
- * the block and of the block behind it: if they do not fit, it is no block, or was overwritten, and the program ends
- * with one line. Cost: a lock and a look at some lists.
+ * the block and of the block behind it. If these contradict each other, the program has passed no block, or has
+ * overwritten it: the program ends with one line. Cost: a lock and a look at some lists.
  * The board's functions serve the runtime: memory of the caller's cluster first, then main memory. The functions with
  * the C library's names use main memory alone. */
 #include "board.h"

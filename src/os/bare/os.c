@@ -1,9 +1,9 @@
 /* The contract of os.h without an operating system: memory of the clusters, the board's processors, its clock.
  *
  * Only what the OpenMP core and the lock-free room call is here; the rest of os.h is for kernel threads. A core carries
- * one thread and never gives it up, so to wait is to read a word repeatedly. os_fence_all: if memory is sequentially
- * consistent by itself, no fence is needed; otherwise there is no such fence. Processors are numbered cluster by
- * cluster.
+ * one thread and never gives it up, so to wait is to read a word repeatedly. os_fence_all returns true if memory is
+ * sequentially consistent without fences; otherwise it returns false, because there is no such fence. Processors are
+ * numbered cluster by cluster.
  * The environment is read by src/os/linux/env.c, which calls only the C library. */
 #include "os.h"
 

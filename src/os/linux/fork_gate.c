@@ -9,13 +9,13 @@
  * - the thread begins (the sanitizer asks the C library for its stack, which allocates);
  * - the thread ends (the sanitizer gives back its cache; the C library frees the storage);
  * - another thread joins it (the same).
- * A fork waits until no kernel thread does one of these four things, and none begins to during the fork. Without such a
- * sanitizer none of this is done: os_thread_start tests one address.
+ * A fork waits until no kernel thread does one of these four things. During the fork no kernel thread begins one.
+ * Without such a sanitizer none of this is done: os_thread_start tests one address.
  *
  * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED during a fork. `ending` is a robust
  * mutex that a thread takes as it ends. A party, and a thread that ends, blocks all signals, because a handler may
- * fork. No thread waits longer than PATIENCE_S, not even the fork; after that the child is as without the gate.
- * Protocol, proof, rejected designs: tests/models/fork_gate.md; model: fork_gate.pml. */
+ * fork. No thread waits longer than PATIENCE_S. A fork that has waited so long goes on, and its child may find a lock
+ * held. Protocol, proof, rejected designs: tests/models/fork_gate.md; model: fork_gate.pml. */
 #include "fork_gate.h"
 
 #include <errno.h>
@@ -162,7 +162,7 @@ static void make_ending(void)
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    /* a destructor of a thread that ends may fork, and so lock it again */
+    /* a destructor of a thread that ends may fork: the second lock must fail, not wait */
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&ending, &attr);
     pthread_mutexattr_destroy(&attr);
@@ -179,8 +179,9 @@ void fork_gate_watch(void)
     if (PS_LIKELY(!__lsan_enable) || __sanitizer_syscall_pre_impl_fchmodat2)
         return;
     make_ending();
-    /* With PS_PORTABLE os_wake is posix/park.c's, and its first call registers fork handlers of its own. So it is
-     * called before ours are registered: ours run first before a fork, and last after it, and may wake. */
+    /* With PS_PORTABLE os_wake is posix/park.c's, and its first call registers fork handlers of its own. It is called
+     * here, before our handlers are registered. So ours run before those at a fork, and after them in parent and child:
+     * they may call os_wake. */
     os_wake(&gate, -1);
     pthread_atfork(gate_close, gate_open, gate_open_in_child);
     ps_store_release(&watches, 1);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Registers the fork handlers, if the program has a sanitizer's allocator without fork handlers. Called once, before
- * the handlers of any lock under which a kernel thread is started. So a fork closes the gate after it has taken those
- * locks. */
+ * fork handlers are registered for a lock under which a kernel thread is started. Handlers that were registered later
+ * run earlier before a fork: so a fork takes those locks first, and then closes the gate. */
 void fork_gate_watch(void);
 
 /* The creation of a kernel thread. fork_gate_making comes first; if it returns NULL, start(arg) is started as usual,
@@ -18,8 +18,9 @@ void *fork_gate_making(void *(*start)(void *), void *arg, uint64_t *mask);
 void fork_gate_made(void *making, bool failed, uint64_t mask);
 void *fork_gate_begin(void *making);
 
-/* Called before and after a kernel thread is joined; all signals are blocked between. If fork_gate_joining returns
- * false, they are not, and fork_gate_joined is not called. */
+/* Called before and after a kernel thread is joined. fork_gate_joining blocks all signals, and *mask gets the mask
+ * before. fork_gate_joined restores it. If fork_gate_joining returns false, it has done nothing, and fork_gate_joined
+ * is not called. */
 bool fork_gate_joining(uint64_t *mask);
 void fork_gate_joined(uint64_t mask);
 

@@ -1,10 +1,10 @@
 /* The C library's own signal, by which it makes every kernel thread of the process do something: setuid and the like.
  *
- * glibc's handler notes in the descriptor at the thread pointer that this thread has done it. The sender repeats the
- * signal until each descriptor in glibc's list has the note. A kernel thread that is in a thread-local block
- * (uth/tls.h) has another thread pointer, so its own descriptor would never get the note. So the handler is called
- * between two functions of another room: the first sets the kernel thread's own thread pointer, the second restores the
- * block's.
+ * glibc's handler notes in the descriptor at the thread pointer that this thread has done what was asked. The sender
+ * repeats the signal until each descriptor in glibc's list has the note. A kernel thread that is in a thread-local
+ * block (uth/tls.h) has another thread pointer, so its own descriptor would never get the note. So the handler is
+ * called between two functions of another room: the first sets the kernel thread's own thread pointer, the second
+ * restores the block's.
  *
  * glibc installs its handler at the first pthread_create, once. sigaction refuses this number, so the handler is
  * replaced by a system call. */

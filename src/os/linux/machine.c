@@ -116,8 +116,8 @@ static void scan_caches(struct reader *r, unsigned i)
     }
 }
 
-/* Gives the node's processors the group of the node, if it is the smallest node seen so far. serves[i]: how many
- * processors the node of processor i serves; 0: it has no node yet. */
+/* For each processor of the node: if no smaller node was found for it, its group becomes that of this node. serves[i]:
+ * how many processors the node serves that was found for processor i; 0: none was found yet. */
 static void scan_node(struct reader *r, unsigned node, uint16_t *serves)
 {
     unsigned all = 0;

@@ -11,9 +11,9 @@
  * page table (MADV_GUARD_INSTALL). Such stacks are mapped readable as a whole, and the kernel merges adjacent ones into
  * one mapping. So only memory limits their number. On older kernels a guard is a mapping with another protection: a
  * stack costs two mappings, so there are some 30,000 stacks. The first stack with a mark tests whether the mark works
- * (an emulator may accept it and do nothing). If it does not work, all stacks have guards of the old kind. So has a
- * single stack whose mark is refused later. While fewer than PLAIN_STACKS stacks exist, new ones have the old kind
- * anyway: gdb's gcore (13) leaves out a whole mapping if it cannot read a page of it.
+ * (an emulator may accept it and do nothing). If it does not work, all stacks have guards of the old kind. A stack
+ * whose own mark is refused later has a guard of the old kind, too. While fewer than PLAIN_STACKS stacks exist, new
+ * ones have the old kind anyway: gdb's gcore (13) leaves out a whole mapping if it cannot read a page of it.
  *
  * A stack is reserved without swap accounting (MAP_NORESERVE): most pages of thousands of stacks are never touched.
  * Huge pages are refused for stacks: one touched byte would cost 2 MB.
@@ -125,10 +125,10 @@ void os_memory_place(void *p, size_t bytes, bool interleaved, bool high)
 #define MADV_GUARD_INSTALL 102 /* since Linux 6.13 */
 #endif
 
-/* The protection of stacks. Stacks hold code if the C library's do, because an object of the process asks for it. Such
- * an object has nested functions (GCC's C, gfortran's internal procedures): the address of a nested function is a piece
- * of code in the frame of the function around it. When such an object is loaded later, the C library changes only the
- * stacks that it knows; os_stacks_look sees to the others. */
+/* The protection of stacks. Stacks may hold code if the C library's stacks may, because an object of the process asks
+ * for it. Such an object has nested functions (GCC's C, gfortran's internal procedures): the address of a nested
+ * function is a piece of code in the frame of the function around it. When such an object is loaded later, the C
+ * library changes only the stacks that it knows; os_stacks_look sees to the others. */
 /* Written when the library is loaded and by os_stacks_look, read by threads that map a stack (seq_cst). */
 static _Atomic int stack_protection = PROT_READ | PROT_WRITE;
 

@@ -76,7 +76,7 @@ static int send_probe(void)
     uint64_t end = os_now_ns() + PROBE_NS, now;
     ps_store_relaxed(&probe_came_back, 0);
     if (os_thread_start(&thread, probe_loader_lock, NULL, PROBE_STACK_BYTES, true) != 0)
-        return SAFE; /* without a kernel thread this process asks at once, as the C library's own functions do */
+        return SAFE; /* no kernel thread can be started: this process asks without a probe */
     os_thread_detach(thread);
     while (!ps_load_acquire(&probe_came_back) && (now = os_now_ns()) < end)
         os_park(&probe_came_back, 0, (int64_t)(end - now));

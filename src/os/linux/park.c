@@ -21,8 +21,7 @@
 #define FUTEX_WAKE_PRIVATE 129
 #endif
 
-/* The classic call takes the C library's old timespec. Where time_t is longer than long (32-bit), another system call
- * takes the new one. */
+/* 32-bit systems that had a 64-bit time_t from the beginning (RV32) have the second call only. */
 #ifdef SYS_futex
 #define FUTEX_NUMBER SYS_futex
 #else
@@ -71,8 +70,8 @@ void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *s
     long end_of_wait = raw_call6(WAITV_NUMBER, (long)both, 2, 0, timeout_ns < 0 ? 0 : (long)&limit, CLOCK_MONOTONIC, 0);
     if (end_of_wait >= 0 || end_of_wait == -EAGAIN || end_of_wait == -EINTR || end_of_wait == -ETIMEDOUT)
         return;
-    /* The kernel is older, or a filter refuses the call. So this thread wakes now and then, and its caller reads
-     * *shared. */
+    /* The kernel is older, or a filter refuses the call. So this thread sleeps on `word` alone, and at most
+     * OS_SHARED_LOOK_NS: then its caller reads *shared. */
     bool soon = timeout_ns >= 0 && timeout_ns < OS_SHARED_LOOK_NS;
     os_park(word, expected, soon ? timeout_ns : OS_SHARED_LOOK_NS);
 }

@@ -20,7 +20,7 @@ int os_read_memory(int pid, uintptr_t address, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *)address, bytes};
     /* For this process the caller's own number is used: getpid() is the number of the initial thread, and the call
-     * fails once that has ended. */
+     * fails once the initial thread has ended. */
     ssize_t got = process_vm_readv(pid == getpid() ? os_thread_id() : pid, &local, 1, &remote, 1, 0);
     if (got == (ssize_t)bytes)
         return 0;

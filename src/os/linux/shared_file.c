@@ -7,11 +7,12 @@
  *
  * A held word contains the number of its kernel thread. When that thread ends, in whatever way, the kernel puts
  * OS_WORD_LEFT into the word, by the robust lists of futexes, set_robust_list(2). That needs no open file, no lock, and
- * no number of another process, so it works across containers. The list is empty except for the lock that is "about to
- * be taken", which the kernel also handles. This list replaces the C library's list of the kernel thread's robust
- * mutexes. So only the library's kernel threads hold words: they use no robust mutex meanwhile (except that of
- * fork_gate.c, as they end). Rejected: a lock on the open file (programs close files that they do not know; a forked
- * child has the lock too); a process number (other containers have other numbers).
+ * no number of another process, so it works across containers. The list itself is empty. The word is named in the
+ * list's field for a lock that is "about to be taken", which the kernel also handles. This list replaces the C
+ * library's list of the kernel thread's robust mutexes. So only the library's kernel threads hold words: they use no
+ * robust mutex meanwhile (except that of fork_gate.c, as they end). Rejected: a lock on the open file (programs close
+ * files that they do not know; a forked child has the lock too); a process number (other containers have other
+ * numbers).
  * Limit: a program of the user that truncates the mapped file kills the processes that share it, as it could by
  * signals. */
 #include "file.h"
@@ -78,7 +79,7 @@ bool os_word_hold(struct os_word_holder *h, _Atomic uint32_t *word)
     h->before = os_robust_list();
     h->head = h; /* the list is empty: no mutex is held */
     h->offset = (intptr_t)word - (intptr_t)h;
-    h->pending = h; /* with this list the kernel handles the word, unless it has another thread's number */
+    h->pending = h; /* from the system call on the kernel handles the word, if it has this thread's number */
     ps_fence_compiler();
     if (raw_call(SYS_set_robust_list, (long)h, 3 * sizeof(void *), 0, 0) != 0)
         return false;

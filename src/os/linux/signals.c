@@ -37,8 +37,8 @@ enum os_signal_sent os_signal_sent(int number, const void *info)
 }
 
 /* The kernel accepts its own codes (not negative, and SI_TKILL) only from the process's initial thread, or from the
- * receiver itself. So such a code is moved into a range that no sender uses. (qemu-user transmits 16 bits of a code,
- * and no si_errno.) */
+ * receiver itself. So such a code is moved into a range that no sender uses. The range is within 16 bits, because
+ * qemu-user transmits no more of a code. */
 #define SENT_AGAIN (-0x7000)
 
 static bool is_kernels_own(int code) { return code == SI_TKILL || (code >= 0 && code <= SI_KERNEL); }
