@@ -1,10 +1,10 @@
 /* The C library's calls that wait in the kernel. A thread that is about to wait lets a spare use its vp's processor
  * meanwhile. See blocking.h and calls.h.
  *
- * Work may be ready behind the caller while the call itself need not wait. So the runtime first looks whether the call
- * will wait. For a descriptor that blocks it calls poll with a time-out of 0. For read and pread of a file it tries to
- * read the first and the last byte from memory (RWF_NOWAIT). For a semaphore it reads the value. A call whose flags or
- * time-out forbid waiting does not wait. All other calls are taken to wait. */
+ * A spare is needed only if work is ready behind the caller, and the call will wait. Whether it will wait is found out
+ * before the call. For a descriptor that blocks, the runtime calls poll with a time-out of 0. For read and pread of a
+ * file it tries to read the first and the last byte from memory (RWF_NOWAIT). For a semaphore it reads the value. A
+ * call whose flags or time-out forbid waiting does not wait. All other calls are taken to wait. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -29,8 +29,8 @@
 #include "blocking.h"
 #include "os.h"
 
-/* Defines the function `name` in the C library's place, with the version `node`. The call is treated as one that waits
- * if `will` holds; `will` is evaluated only if work is ready that no vp comes for (blocking_vp). */
+/* Defines the function `name` in the C library's place, with the version `node`. If no vp comes for the work that is
+ * ready behind the caller (blocking_vp), `will` is evaluated. If it holds, the call is taken to wait. */
 #define INTERPOSE_WAITS(will, node, type, name, parameters, arguments)                    \
     NEXT(name, type parameters);                                                          \
     static PS_NOINLINE type slow_##name parameters                                        \
@@ -82,7 +82,7 @@ static bool byte_is_away(int fd, off_t at)
     return os_system_call(SYS_preadv2, fd, (long)&one, 1, at, 0, RWF_NOWAIT) == -EAGAIN;
 }
 
-/* Whether the read of a file will wait for the disk, that is, whether the first or the last byte to be read is not in
+/* Returns whether the read of a file will wait for the disk: whether the first or the last byte to be read is not in
  * memory. With O_DIRECT it always will. A file system that cannot tell is taken for one that need not wait. at -1: the
  * read begins at the file's position. */
 static bool waits_for_disk(int fd, off_t at, size_t n, off_t end)
@@ -150,8 +150,9 @@ INTERPOSE_WAITS(!(operation & LOCK_NB), GLIBC_2_2_5, int, flock, (int fd, int op
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fsync, (int fd), (fd));
 INTERPOSE_WAITS(true, GLIBC_2_2_5, int, fdatasync, (int fd), (fd));
 
-/* As INTERPOSE_WAITS, for poll and ppoll. If the runtime's look finds descriptors that are ready, its result is
- * returned and the C library is not called: some files tell of a change only once. */
+/* As INTERPOSE_WAITS, for poll and ppoll. The runtime finds out whether the call will wait by a poll of its own. If
+ * that poll finds ready descriptors, the program gets its result: some files tell of a change only once, so a second
+ * poll might find nothing. */
 #define INTERPOSE_POLL(will, node, name, parameters, arguments)                           \
     NEXT(name, int parameters);                                                           \
     static PS_NOINLINE int slow_##name parameters                                         \

@@ -36,13 +36,13 @@ static void *look_behind(const char *name)
 int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
 
 /* Looks up the C library's functions for all entries of the section ps_next. Runs before constructors without a
- * priority: these may call the interposed functions, or begin threads, for which blocks are made. */
+ * priority, because these may call the interposed functions. */
 __attribute__((constructor(101))) static void look_up(void)
 {
     for (struct next *next = __start_ps_next; next < __stop_ps_next; next++)
         next->function = look_behind(next->name);
-    /* Blocks are numbered only if the program's calls reach the interposed functions. If the program finds the C
-     * library's functions first, it could pass a block's number to the kernel, which does not know it. */
+    /* Threads in blocks get numbers of their own only if the program's calls reach the interposed functions. Otherwise
+     * the program could pass such a number to the kernel, which does not know it. */
     if (dlsym(RTLD_DEFAULT, "pthread_getattr_np") == (void *)interposed_pthread_getattr_np)
         uth_tls_number_blocks();
 }

@@ -1,8 +1,8 @@
 /* Functions of the C library that set or tell what the kernel keeps for a thread, interposed for user-level threads.
  * This header has what the files of this folder share.
  *
- * The C library applies such a call to the kernel thread that runs the caller, or to the one whose number is in a
- * thread's descriptor. If the call sets something for the caller, our function first gives the caller a dedicated
+ * The C library applies such a call to the kernel thread that runs the caller, or to the kernel thread whose number is
+ * in a thread's descriptor. If the call sets something for the caller, our function first gives the caller a dedicated
  * kernel thread (dedicated.h), then calls the C library's function. If the call only asks, or is about another thread,
  * our function passes on the number of that thread's kernel thread. Cost: one load and a jump, if the caller's kernel
  * thread is in no block.
@@ -10,8 +10,8 @@
  * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
  * C library comes last. For a program in which the C library does not come last, psrun preloads the runtime. Each
  * function has the C library's version nodes for this processor (glibc_nodes.h, made by cmake/symbols.cmake). The
- * runtime itself asks the kernel (src/os/linux/raw.h). All files of this folder are linked in, or none: the C library
- * alone could do nothing with the numbers that the runtime writes into descriptors (uth_tls_number_blocks).
+ * runtime itself asks the kernel (src/os/linux/raw.h). All files of this folder are linked in, or none: without them
+ * the kernel would get numbers that only the runtime knows (uth_tls_number_blocks).
  *
  *   state.c            what a kernel thread has: number, scheduling, name, time; handles.c: by a thread's handle
  *   signals.c          masks, waits for signals, the alternate stack; handlers.c: signals' handlers
@@ -38,10 +38,10 @@
 /* The C library's headers declare these functions by other names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* NEXT declares the C library's function that our function `name` stands before; CALL_NEXT(name) is that function. Its
- * entry is in a section of its own, so that all entries are looked up when the runtime is loaded. A look-up at the time
- * of the call could deadlock: dlsym waits for the dynamic linker's lock, and the thread that holds it may wait for the
- * caller. */
+/* NEXT declares the C library's function that our function `name` stands before, and makes an entry for it in the
+ * section ps_next. CALL_NEXT(name) is that function. All entries are looked up when the runtime is loaded. A look-up at
+ * the time of the call could deadlock: dlsym waits for the dynamic linker's lock, and the thread that holds it may wait
+ * for the caller. */
 struct next {
     const char *name;
     void *function;
@@ -72,15 +72,15 @@ static inline void be_dedicated(void)
         __attribute__((alias("interposed_" #name), visibility("default"))); \
     __asm__(".ifnc \"" node "\",\"" newer "\"\n\t.symver old_" #name "," #name "@" node "\n\t.endif")
 
-/* Called with the result of a call that sets what members of a region begin with (mask, processors): tells psthreads.
- * Returns the result. */
+/* Called after a call that has set what members of a region begin with (mask, processors): tells psthreads of the
+ * change. Returns `result`. */
 static inline int inherited(int result)
 {
     ps_root_changed();
     return result;
 }
-/* Defines the function `name` in the C library's place, with the version `node`. It does `before`, calls the C
- * library's function, and returns `after` of the result. */
+/* Defines the function `name` in the C library's place, with the version `node`. The function does `before`, calls the
+ * C library's function, and returns `after` of the result. */
 #define INTERPOSE_AS(before, after, version, node, type, name, parameters, arguments) \
     NEXT(name, type parameters);                                                      \
     PS_EXPORT type interposed_##name parameters                                       \

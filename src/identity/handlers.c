@@ -5,13 +5,13 @@
  * that the program wants. Two flags differ. SA_SIGINFO is always set, because a signal that is passed on takes its
  * information with it. SA_RESETHAND never is, because a signal that is passed on must not reset the action;
  * call_handler resets it. The program is shown its own actions. Where the runtime's own handler is installed (for stack
- * overflows), it is shown the default action.
+ * overflows), the program is shown the default action.
  *
  * `installed` has the program's handler and these two flags for each signal. An entry counts while the kernel's action
- * is call_handler. It is written before the kernel's action, so that a signal that comes at once finds it. A signal
- * that is on its way while the program sets another handler may find the new handler. One lock guards changes. All
- * signals are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own
- * actions, but shares the parent's memory: handlers that it sets are set without call_handler.
+ * is call_handler. The entry is written before that action is set, so that a signal that comes at once finds it. A
+ * signal that is on its way while the program sets another handler may find the new handler. One lock guards changes.
+ * All signals are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own
+ * actions, but shares the parent's memory: call_handler is not put before handlers that such a child sets.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library, and are right as
  * they are. The runtime does not see actions that are set by the system call itself, by the C library for its own
@@ -37,7 +37,7 @@ struct installed {
 };
 static struct installed installed[SIGNALS];
 static _Atomic uint32_t lock;
-static _Atomic int process; /* number of the process whose memory this is */
+static _Atomic int process; /* number of the process that has this memory, not of a child between vfork and exec */
 
 NEXT(sigaction, int(int, const struct sigaction *, struct sigaction *));
 
@@ -61,8 +61,9 @@ static bool in_other_memory(void) { return ps_load_relaxed(&process) != (int)get
 
 /* --- a signal comes --- */
 
-/* With SA_RESETHAND: whether this signal still gets the handler. The first signal resets the action. A later one that
- * was on its way already is sent again, and meets the default action when call_handler returns. */
+/* Called for a handler with SA_RESETHAND. The first signal resets the action: returns true. Another signal may have
+ * been on its way already: returns false, and sends the signal again. It meets the default action when call_handler
+ * returns. */
 static bool comes_once(int number)
 {
     struct sigaction action;
@@ -112,7 +113,8 @@ static struct view view_of(int number)
     return (struct view){ps_load_relaxed(&installed[number].handler), ps_load_relaxed(&installed[number].flags)};
 }
 
-/* Turns the program's action into the one that the kernel gets, and notes the program's handler. Under the lock. */
+/* Turns the program's action into the one that the kernel gets, and notes the program's handler. The caller holds the
+ * lock. */
 static void keep(int number, struct sigaction *action)
 {
     if (!is_handler(action) || action->sa_sigaction == call_handler)
@@ -209,8 +211,8 @@ static void begin_in_child(void)
     ps_store_relaxed(&process, (int)getpid());
 }
 
-/* Runs after the constructor that looks up the C library's functions. Handlers that exist already are the program's,
- * which has opened the library late; call_handler is put before them. */
+/* Runs after the constructor that looks up the C library's functions. If the program has loaded this library late, the
+ * program may have handlers already: call_handler is put before them. */
 __attribute__((constructor(102))) static void begin(void)
 {
     ps_store_relaxed(&process, (int)getpid());

@@ -1,5 +1,5 @@
-/* Calls that name a thread by its handle (pthread_t); signals to a thread, by such a call or as a file's owner; and
- * pthread_create. See calls.h. */
+/* Calls that name a thread by its handle (pthread_t); calls that send signals to a thread, or make it the owner of a
+ * file; and pthread_create. See calls.h. */
 #define _GNU_SOURCE
 #include "calls.h"
 
@@ -26,9 +26,10 @@ int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
 
 /* --- calls about a thread that is named by its handle --- */
 
-/* Returns the number of the kernel thread to which a call about `thread` applies; `sets`: the call sets something. 0
- * with *error 0: `thread` is a kernel thread, and the C library's function is to be called. 0 with an error: the thread
- * can get no kernel thread of its own. A child between vfork and exec that names itself gets its own number. */
+/* Returns the number of the kernel thread to which a call about `thread` applies. sets: the call sets something.
+ * Returns 0 with *error 0 if `thread` is a kernel thread: the C library's function is to be called. Returns 0 with an
+ * error number if no dedicated kernel thread can be started. A child between vfork and exec that names itself gets its
+ * own number. */
 static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
@@ -47,9 +48,9 @@ static int kernel_thread_number(pthread_t thread, bool sets, int *error)
 
 static int error_of(long result) { return result < 0 ? errno : 0; }
 
-/* Defines a function about a thread. If the thread is a kernel thread, the C library's function is called, between
- * `first` and `last`. Otherwise the result is that of `by_number`, an expression in which `number` is the thread's
- * kernel thread. errno does not change. */
+/* Defines a function about a thread. If the thread is a kernel thread, `first` runs, then the C library's function,
+ * then `last`. Otherwise the result is that of `by_number`, an expression in which `number` is the thread's kernel
+ * thread. errno does not change. */
 #define INTERPOSE_HANDLE_WITHIN(sets, first, last, node, name, parameters, arguments, by_number) \
     NEXT(name, int parameters);                                                                  \
     PS_EXPORT int interposed_##name parameters                                                   \
@@ -141,7 +142,7 @@ PS_EXPORT int interposed_pthread_getattr_np(pthread_t thread, pthread_attr_t *at
     void *stack;
     size_t bytes;
     uth_tls_stack(block, &stack, &bytes);
-    if (stack == NULL) { /* the member was called on the stack of its kernel thread, which the C library knows */
+    if (stack == NULL) { /* the member runs as a call on its kernel thread's stack, which the C library knows */
         if (block != uth_tls_current())
             return EAGAIN;
         uth_tls_pose_as(block, (int)syscall(SYS_gettid));
@@ -170,9 +171,9 @@ static int send(int tid, int number, const union sigval *value)
     return error_of(calls_told(os_system_call(SYS_rt_tgsigqueueinfo, getpid(), tid, number, (long)&info, 0, 0)));
 }
 
-/* Sends a signal to a thread, through its dedicated kernel thread where it has or needs one. Returns true with the
- * result in *error. False: nothing was sent; the thread is a kernel thread, for which the C library's function is to be
- * called. */
+/* Sends a signal to a thread that is in a block, or to a root that is away from home: through its dedicated kernel
+ * thread, which is started if there is none. Returns true, with the result in *error. Returns false, and sends nothing,
+ * if the C library's function has to send the signal. */
 static bool direct(pthread_t thread, int number, const union sigval *value, int *error)
 {
     struct uth_tls *block = uth_tls_of(thread);
@@ -219,7 +220,8 @@ PS_EXPORT int interposed_tgkill(pid_t process, pid_t thread, int number)
 }
 VERSIONS(tgkill, GLIBC_2_30);
 
-/* A file's owner may be a thread (F_SETOWN_EX): it is prepared for the signals that the file sends it. */
+/* fcntl may make a thread the owner of a file (F_SETOWN_EX). The file will send signals to this thread, so the thread
+ * becomes dedicated first. */
 #define INTERPOSE_FCNTL(name, node)                             \
     NEXT(name, int(int, int, ...));                             \
     PS_EXPORT int interposed_##name(int file, int command, ...) \

@@ -43,8 +43,9 @@ static inline bool is_compared(const pthread_mutex_t *mutex)
     return PS_UNLIKELY((mutex->__data.__kind & COMPARED_KINDS) != 0);
 }
 
-/* Gives the caller the number of its kernel thread, for a call with `mutex`. Stores the caller's block in *block; a
- * root's also if the root is at home. Returns the number that the caller had; -1: its number was not changed. */
+/* Gives the caller the number of its kernel thread, for a call with `mutex`. *block gets the caller's block; if the
+ * caller is a root at home, the root's block. Returns the number that the caller had; -1: its number was not
+ * changed. */
 static PS_NOINLINE int begin_compared(const pthread_mutex_t *mutex, struct uth_tls **block)
 {
     int error = errno, owner = mutex->__data.__owner, number = 0;

@@ -12,13 +12,13 @@
 
 #include <unistd.h>
 
-/* The pool's scheduling, and whether it is known. Under `lock`. */
+/* The pool's scheduling; known: it has been set. Guarded by `lock`. */
 static struct os_scheduling pool;
 static bool known;
 static _Atomic uint32_t lock;
 
-/* Whether the calling kernel thread has another scheduling than the pool. In the first call, and with `redefine`, the
- * pool's scheduling becomes that of the caller. */
+/* Returns whether the calling kernel thread has another scheduling than the pool. In the first call, and with
+ * `redefine`, the pool's scheduling becomes that of the caller. */
 static bool differs_from_pool(bool redefine)
 {
     struct os_scheduling own;
@@ -54,7 +54,7 @@ void priority_attach(struct vp *vp) { set_other_priority(vp, differs_from_pool(f
 
 void priority_before_change(void)
 {
-    if (os_thread_id() == (int)getpid() || ps_vp()) /* true as well in a child between vfork and exec */
+    if (os_thread_id() == (int)getpid() || ps_vp()) /* the first test holds also in a child between vfork and exec */
         return;
     ps_start();
     differs_from_pool(false);

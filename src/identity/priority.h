@@ -3,17 +3,17 @@
  * A kernel thread begins with the nice value and policy of the kernel thread that starts it. The pool (workers, spares,
  * the watchdog) begins with those of the program's first thread that uses the library, and keeps them. Another root may
  * differ: a thread that is to run in the background, or in real time. Members of such a root's outermost regions begin
- * with the root's nice value and policy, as kernel threads would (VP_STARTS). Before the region begins, the root's
- * kernel thread starts a dedicated kernel thread for each member (dedicated.h). These stay with the members' blocks, so
- * the members of a later region are the same kernel threads. What the root sets after its first region does not change
- * them, as with a pool of kernel threads. Members of inner regions have what the pool has.
+ * with the root's nice value and policy, as kernel threads that it starts would (VP_STARTS). Before the region begins,
+ * the root's kernel thread starts a dedicated kernel thread for each member (dedicated.h). These stay with the members'
+ * blocks, so the members of a later region are the same kernel threads. What the root sets after its first region does
+ * not change them, as with a pool of kernel threads. Members of inner regions have what the pool has.
  *
- * A root that differs, from the time it attaches or later, is dedicated to itself (VP_OTHER_PRIORITY): no member runs
- * on its kernel thread. Such a root starts no kernel threads of the pool, which would begin with its priority: it asks
- * the watchdog to start them (watchdog_ask), and does not wait. A dedicated thread does the same, because it may have
- * set its own processors. So the watchdog must exist before a thread becomes dedicated, and before a thread of the
- * program's, other than the initial one, first changes its own nice value or policy. Where there is no watchdog, the
- * caller starts the kernel threads.
+ * While a root's priority differs from the pool's, no member runs on the root's kernel thread (VP_OTHER_PRIORITY). Such
+ * a root starts no kernel threads of the pool, which would begin with its priority: it asks the watchdog to start them
+ * (watchdog_ask), and does not wait. A dedicated thread does the same, because it may have set its own processors. So
+ * the watchdog must exist before a thread becomes dedicated, and before a thread of the program's, other than the
+ * initial one, first changes its own nice value or policy. Where there is no watchdog, the caller starts the kernel
+ * threads.
  *
  * Cost: two system calls when a root attaches; one load and a branch a region. */
 #ifndef PS_PRIORITY_H
@@ -34,7 +34,7 @@ void priority_attach(struct vp *vp);
 void priority_before_change(void);
 /* Called by a kernel thread that has changed its own priority, or may have. */
 void priority_changed(void);
-/* Called in a forked child: forgets what the pool had. */
+/* Called in a forked child: forgets the pool's nice value and policy. */
 void priority_reset(void);
 
 #endif

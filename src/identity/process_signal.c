@@ -9,9 +9,9 @@
 #include "tls.h"
 #include "vp_tls.h"
 
-/* Makes the handler's kernel thread block signals when the handler returns, by the mask in its frame. The mask that
- * this frame had is noted as the thread's own. If a handler that this one interrupted has noted its frame's mask
- * already, the thread's own mask is what both have in common. */
+/* Called in a handler. Changes the mask in the handler's frame, so that its kernel thread blocks signals when the
+ * handler returns. Notes the former mask of the frame as the thread's own. If another handler, which this one has
+ * interrupted, has noted a mask already, the thread's own mask is the intersection of both. */
 static void return_blocked(struct vp *vp, void *frame)
 {
     uint64_t mask = os_frame_mask(frame);
@@ -32,9 +32,9 @@ static bool sent_on(int tid, int number, const void *info)
     return false;
 }
 
-/* Sends the signal on, to the process (tid 0) or to kernel thread `tid`. From here on vp's kernel thread, the caller,
- * blocks signals (by the mask that the handler's frame restores), and its sleep is ended. False: it could not be
- * sent. */
+/* Sends the signal on, to the process (tid 0) or to kernel thread `tid`. Then vp's kernel thread, which is the caller,
+ * blocks signals, also when the handler has returned. If the handler has interrupted vp's sleep, vp wakes. Returns
+ * false if the signal could not be sent. */
 static bool passed_on(struct vp *vp, int tid, int number, const void *info, void *frame)
 {
     if (!sent_on(tid, number, info))
@@ -47,7 +47,7 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
     return true;
 }
 
-/* Whether the signal's handler runs here, on the kernel thread of vp:
+/* Returns whether the signal's handler runs here, on the kernel thread of vp:
  *    a fault; or no thread has a    here
  *    block (ps_tls_on)
  *    a poke                         here, if there is a letter for the block that is current (thread_signal.h)
@@ -112,7 +112,7 @@ void ps_handler_ends(const struct ps_handler *h)
     if (!vp)
         return;
     if (vp_is(vp, VP_DEDICATED))
-        ps_add_seq(&ps_idle.parks, 1); /* the handler may have readied threads, which deadlock.c must see */
+        ps_add_seq(&ps_idle.parks, 1); /* the handler may have readied threads, and deadlock.c must see that */
     void *here = (void *)(uintptr_t)h;
     if (ps_cas_seq(&vp_run(vp)->in_handler, &here, h->outer))
         vp_run(vp)->handler_on = h->outer_on;

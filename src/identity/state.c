@@ -26,8 +26,9 @@
 
 /* --- number, scheduling, time, name --- */
 
-/* Called when the program asks what the kernel counts for the caller. A root's kernel thread runs no other threads from
- * now on. True: the caller is in a block, and has to become dedicated for that. */
+/* Called when the program asks for something that the kernel counts for the caller, such as its processor time. If the
+ * caller's kernel thread is a root's, it runs no other threads from now on. Returns true if the caller is in a block:
+ * then it has to become dedicated. */
 static bool be_counted(void)
 {
     const struct uth_tls *block = uth_tls_current();
@@ -36,9 +37,9 @@ static bool be_counted(void)
     return block != NULL;
 }
 
-/* Returns the number of the kernel thread to ask, if the program has passed `number`: `number` itself, unless it is 0.
- * 0 means the caller: then home's number if the caller is a root that is away (home.h), or the number of the thread's
- * own kernel thread. Otherwise 0, the calling kernel thread. */
+/* Returns the number of the kernel thread to ask, if the program has passed `number`. If `number` is 0, the program
+ * means the caller. Then returns home's number for a root that is away (home.h), the number of its own kernel thread
+ * for a thread in a block, and 0 otherwise. */
 static int number_to_ask(int number)
 {
     if (number != 0 || (number = home_number()) != 0)
@@ -47,8 +48,9 @@ static int number_to_ask(int number)
     return PS_UNLIKELY(block != NULL) ? ps_number_to_ask(block) : 0;
 }
 
-/* Returns the number of the kernel thread for which something is set, if the program has passed `number`. 0 means the
- * caller: then home's number if the caller is a root that is away, otherwise 0, and the caller becomes dedicated. */
+/* Returns the number of the kernel thread for which something is set, if the program has passed `number`. If `number`
+ * is 0, the program means the caller. Then returns home's number for a root that is away. Otherwise makes the caller
+ * dedicated, and returns 0. */
 static int number_to_set(int number)
 {
     if (number != 0)
@@ -94,19 +96,19 @@ PS_EXPORT int interposed_nice(int increment)
     return scheduled(CALL_NEXT(nice)(increment));
 }
 VERSIONS(nice, GLIBC_2_2_5);
-/* For a process group the kernel sets the nice value of each process's initial thread, for a user that of all threads.
- * Both are handled here as a change for the initial thread, whose number is getpid(). */
+/* For a process group (PRIO_PGRP) the kernel sets the nice values of the processes' initial threads, for a user
+ * (PRIO_USER) those of all threads. Both count here as a change for the initial thread, whose number is getpid(). */
 INTERPOSE_SCHEDULES(which == PRIO_PROCESS ? (int)(who = (id_t)number_to_set((int)who)) : getpid(), GLIBC_2_2_5, int,
                     setpriority, (__priority_which_t which, id_t who, int value), (which, who, value));
-/* Asks the kernel if the caller is a root away from home: the C library would read the area for restartable sequences,
- * which the kernel keeps up to date for home's kernel thread. */
+/* If the caller is a root away from home, asks the kernel. The C library would read the area for restartable sequences,
+ * in which the kernel keeps the processor of home's kernel thread. */
 NEXT(sched_getcpu, int(void));
 PS_EXPORT int interposed_sched_getcpu(void)
 {
     unsigned cpu;
     if (PS_LIKELY(home_number() == 0))
         return CALL_NEXT(sched_getcpu)();
-    be_dedicated(); /* its dedicated kernel thread has home's processors */
+    be_dedicated(); /* the caller's dedicated kernel thread may use home's processors */
     return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
 }
 VERSIONS(sched_getcpu, GLIBC_2_6);
@@ -128,8 +130,8 @@ PS_EXPORT int interposed_sched_setaffinity(pid_t pid, size_t bytes, const cpu_se
     return inherited(CALL_NEXT(sched_setaffinity)(pid, bytes, set));
 }
 VERSIONS(sched_setaffinity, GLIBC_2_3_4);
-/* If the calling kernel thread is bound to a place, a call for the caller itself asks about this kernel thread: the
- * answer is the place's processors. */
+/* If the calling kernel thread is bound to a place, a call with pid 0 asks about this kernel thread, so the answer is
+ * the place's processors. */
 INTERPOSE_AS(if (pid != 0 || !bind_is_narrow()) pid = number_to_ask(pid), , VERSIONS, GLIBC_2_3_4, int,
              sched_getaffinity, (pid_t pid, size_t bytes, cpu_set_t *set), (pid, bytes, set));
 INTERPOSE_SCHEDULES(pid = number_to_set(pid), GLIBC_2_2_5, int, sched_setscheduler,
@@ -143,8 +145,8 @@ INTERPOSE_IF(who == RUSAGE_THREAD && be_counted(), GLIBC_2_2_5, int, getrusage,
 /* Makes the clock's number from a kernel thread's number, as the kernel does. */
 clockid_t calls_clock_of(int number) { return (clockid_t)(~(unsigned)number << 3 | 6); }
 NEXT(clock_gettime, int(clockid_t, struct timespec *));
-/* Reads the clock of the caller's processor time. For a root that is away, home's clock is added, with which the root
- * began. */
+/* Reads the clock of the caller's processor time. A root that is away has run on two kernel threads: its time is the
+ * sum of home's clock and of the present one's. */
 static PS_NOINLINE int own_clock(struct timespec *now)
 {
     if (be_counted())
@@ -184,8 +186,8 @@ PS_EXPORT int interposed_timer_create(clockid_t clock, struct sigevent *event, t
 VERSIONS(timer_create, GLIBC_2_34);
 OLD_VERSION(timer_create, GLIBC_2_3_3);
 
-/* Reads or writes the name of kernel thread `number`, in /proc. The "c" in the mode: these calls are no cancellation
- * points, as the C library's are none. Returns 0 or an error number. */
+/* Reads or writes the name of kernel thread `number`, in /proc. Opens the file with "c" in the mode, so that this is no
+ * cancellation point: the C library's functions are none. Returns 0 or an error number. */
 #define NAME_BYTES 16 /* with the byte 0 at the end */
 static int move_name(int number, const char *mode, char name[NAME_BYTES + 1])
 {
@@ -241,8 +243,9 @@ PS_EXPORT int interposed_prctl(int option, ...)
 }
 VERSIONS(prctl, GLIBC_2_2_5);
 
-/* Returns how system call `number` concerns a thread; -1: it does not. OF_CALLER: it sets state of the caller. FIRST,
- * SECOND: this argument names a kernel thread, whose state it sets. With ASKS, it only tells that state. */
+/* Returns how system call `number` concerns a thread; -1: it does not. OF_CALLER: the call sets state of the caller.
+ * FIRST, SECOND: its first or second argument names a kernel thread, whose state it sets. ASKS, added to these two: it
+ * only reads that state. */
 #define OF_CALLER 0
 #define FIRST 1
 #define SECOND 2
@@ -285,8 +288,8 @@ PS_NOINLINE long calls_told(long result)
     return -1;
 }
 
-/* For the calls that concerns_thread knows, and for those that are tested here, the caller becomes dedicated, or the
- * number of the right kernel thread is passed on. Any other call is passed on unchanged. */
+/* If the call concerns a thread (concerns_thread, and the calls tested here), makes the caller dedicated, or passes on
+ * the number of the right kernel thread. Any other call is passed on unchanged. */
 PS_EXPORT long interposed_syscall(long number, ...)
 {
     va_list list;

@@ -22,7 +22,8 @@
 
 /* --- where the thread is --- */
 
-/* Begins a visit of the uth in which the context of the block's thread is saved, and returns it. NULL: none found. */
+/* Finds the uth in which the context of the block's thread is saved, and begins a visit of it: until uth_visited the
+ * context stays saved. Returns NULL if it finds none. */
 static struct uth *saved(const struct uth_tls *block)
 {
     unsigned slots = ps_load_acquire(&ps_rt.table_size);
@@ -32,8 +33,8 @@ static struct uth *saved(const struct uth_tls *block)
     return uth_visit_any(block);
 }
 
-/* Returns the block's thread if it is suspended below another thread that it has called. From then on it can go on only
- * on its dedicated kernel thread, which calls this function. NULL: it is not suspended in this way. */
+/* If the block's thread is suspended below another thread that it has called, returns it. From then on it can go on
+ * only on its dedicated kernel thread, which calls this function. Otherwise returns NULL. */
 static struct psthread *take_from_caller(struct uth_tls *block)
 {
     struct psthread *t = ps_load_seq(&block->below);
@@ -43,7 +44,7 @@ static struct psthread *take_from_caller(struct uth_tls *block)
     return os_fence_all() && ps_load_seq(&block->below) == t ? t : NULL;
 }
 
-/* Returns the vp that is in the block, as far as can be seen, other than the thread's dedicated one (`own`). NULL:
+/* Returns a vp, other than the thread's dedicated one (`own`), that is in the block as far as can be seen. NULL:
  * none. */
 static struct vp *vp_in_block(const struct uth_tls *block, const struct vp *own)
 {
@@ -75,8 +76,8 @@ void thread_signal_take_back(struct vp *vp)
         os_signal_to_thread(ps_load_relaxed(&vp_run(vp)->tid), (int)number, d->info);
 }
 
-/* Called when vp's kernel thread, the dedicated one, is in the block: handles deferred signals, then blocks signals
- * again. */
+/* Called when vp's kernel thread, the dedicated one, is in the block: unblocks signals, so that deferred ones are
+ * handled, then blocks them again. */
 static void unblock_there(struct vp *vp)
 {
     thread_signal_take_back(vp);
@@ -108,7 +109,7 @@ static void unblock_below(struct vp *vp, struct uth *u, const struct psthread *t
 }
 
 /* Lets vp's kernel thread, the dedicated one, handle signals in the thread's block, if it may be in the block now.
- * False: the thread runs elsewhere, or is being moved, or its home is in the root's storage. */
+ * Returns false if the thread runs elsewhere or is being moved, or if home's loop uses the root's block. */
 static bool come_in(struct vp *vp)
 {
     struct uth_tls *block = vp_run(vp)->dedicated_to;
@@ -118,7 +119,8 @@ static bool come_in(struct vp *vp)
     if (home && !home_storage_free(home)) {
         if (u)
             uth_visited(u);
-        /* Home's loop may be in the storage while the root is saved: home moves to storage of its own (E in home.h). */
+        /* While the root is saved, home's loop may still use the root's storage. Home is woken, so that its loop
+         * changes to storage of its own (E in home.h). */
         idle_wake_this(home);
         ps_wake_dedicated(home);
         return false;
@@ -132,7 +134,8 @@ static bool come_in(struct vp *vp)
         enter_blocked(vp);
         thread_signal_take_back(vp);
         vp_unblock_signals(vp);
-        /* The thread has called another one, which runs: signals are handled in an area of their stack. */
+        /* The thread has called another thread, which runs: signals are handled in an area of the stack that both are
+         * on. */
     } else if ((caller = take_from_caller(block)) != NULL) {
         unblock_below(vp, caller->uth, caller, false);
     } else {
@@ -144,7 +147,7 @@ static bool come_in(struct vp *vp)
 /* Called when the thread runs on vp `to`. If vp has no letter, one of its pending signals becomes the letter. Then `to`
  * is poked: it is sent a signal of the same number, and its handler takes the letter. `to` is poked again if it has
  * seen the last poke and the letter is still there. It is also poked again if it has not seen the poke for UNSEEN_NS:
- * the program may have taken it (sigwait). */
+ * the program may have taken this signal by sigwait. */
 static void write_letter(struct vp *vp, const struct vp *to)
 {
     struct vp_thread_signal *d = vp_thread_signal(vp);
@@ -169,7 +172,8 @@ static void write_letter(struct vp *vp, const struct vp *to)
     os_signal_poke(tid, (int)letter, vp_run(vp)->id);
 }
 
-/* Makes `mask`, which the root has noted, the mask with which vp's kernel thread takes signals for it. */
+/* Makes `mask`, which a root has noted as its own, the mask with which vp's kernel thread takes signals for the
+ * root. */
 static void take_mask_of_root(struct vp *vp, uint64_t mask)
 {
     if (PS_LIKELY(vp_run(vp)->unblocked_mask == mask))
@@ -213,7 +217,7 @@ static bool take_letter(int number, void *info)
     uint32_t letter = (uint32_t)number;
     const struct psthread *t = here ? vp_run(here)->current : NULL;
     if (here && (vp_switches(here) || (t && t->uth != vp_run(here)->uth)))
-        return false; /* in the thread's block, but not yet on its stack: this kernel thread is poked again */
+        return false; /* the kernel thread is in the thread's block, but not yet on its stack: it is poked again */
     if (!own || !vp_is(own, VP_DEDICATED) || !ps_cas_seq(&vp_thread_signal(own)->letter, &letter, TAKEN))
         return false;
     memcpy(info, vp_thread_signal(own)->info, OS_SIGNAL_BYTES);
@@ -234,8 +238,8 @@ bool thread_signal_take(int number, void *info)
 
 /* --- a root --- */
 
-/* The last number other than 0 that ps_ready_root_for_signals was given: that of a kernel thread that may become a root
- * later. A hint. */
+/* The last number other than 0 that ps_ready_root_for_signals was given: that kernel thread may become a root later. A
+ * hint. */
 static _Atomic int expected;
 
 void thread_signal_root_begins(const struct vp *vp)

@@ -4,10 +4,10 @@
  * handler runs as the thread, in the thread's block. A sender waits only for that start. A root that has been sent
  * signals has a dedicated kernel thread for its storage, too (home.h).
  *
- * The dedicated kernel thread takes signals with the thread's mask, wherever it is. From the first signal on the thread
- * is DEDICATED. A signal that comes while the kernel thread is in the block is handled there. A signal that comes
- * elsewhere is deferred: the function before the handlers (process_signal.h) blocks all signals, sends the signal to
- * the same kernel thread again, so that it stays pending, and wakes it. Its loop (ps_await_pinned) then calls
+ * The dedicated kernel thread has the thread's signal mask also while it is not in the block. From the first signal on
+ * the thread is DEDICATED. A signal that comes while the kernel thread is in the block is handled there. A signal that
+ * comes elsewhere is deferred: the function before the handlers (process_signal.h) blocks all signals, sends the signal
+ * to the same kernel thread again, so that it stays pending, and wakes it. Its loop (ps_await_pinned) then calls
  * thread_signal_look, at once and each LOOK_NS, until nothing is pending that the thread does not block. If the thread
  * runs on another kernel thread, that one must run the handler. The signal becomes a *letter*, and the other kernel
  * thread is *poked*: it gets a signal, in whose handler it takes the letter (write_letter).
@@ -17,10 +17,10 @@
  * has the letter. At most one kernel thread is in a block, as tests/models/mail.md shows with the orderings. While the
  * dedicated kernel thread is in the block, it counts as the thread (ps_local): run.stands_as has the thread's `local`.
  *
- * Limits: If a kernel thread blocks a signal which its thread does not block, and the thread runs without a scheduling
- * point, this signal waits. Without room below a context, or in its stack's areas, the handler runs on the dedicated
- * kernel thread's native stack, in the block. Models: tests/models/mail.md and mail.pml (letters), thread_signal.pml
- * (saved contexts), called_on.pml (calls). */
+ * Limits: If the kernel thread that runs the thread blocks a signal which the thread does not block, this signal waits
+ * until the thread passes a scheduling point. If a thread's stack has no room for a handler, the handler runs on the
+ * dedicated kernel thread's native stack, in the block. Models: tests/models/mail.md and mail.pml (letters),
+ * thread_signal.pml (saved contexts), called_on.pml (calls). */
 #ifndef PS_THREAD_SIGNAL_H
 #define PS_THREAD_SIGNAL_H
 
@@ -51,8 +51,8 @@ bool thread_signal_take(int number, void *info);
  * were sent to home, a poke of the same number might be pending there, and the kernel would drop one of them.)
  * Otherwise returns 0: the signal is sent as the program asked. With number 0 it only prepares. */
 int ps_ready_root_for_signals(const void *tp, int tid, int number);
-/* Called when vp's root makes a team outside of regions. If its number is the last one that ps_ready_root_for_signals
- * was given, it gets its dedicated kernel thread now. */
+/* Called when vp's root makes a team outside of regions. If ps_ready_root_for_signals was last called with the number
+ * of vp's kernel thread, the root gets its dedicated kernel thread now. */
 void thread_signal_root_begins(const struct vp *vp);
 
 #endif
