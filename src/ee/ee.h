@@ -42,9 +42,9 @@ struct ee_config {
     void (*describe)(char *buf, size_t bytes);
     /* A debugger's table of the structures that an entity's pointer (ee_local) leads to. */
     const struct ps_debug_layout *debug_layout;
-    /* Tells with which floating-point rounding and traps the members of an outermost region begin. *floats_of_opener is
-     * true: with those of the thread that opened the region, as in libomp. It is false, or the pointer is NULL: with
-     * those that the member had at the end of its last region, as in libgomp. */
+    /* Tells with which floating-point rounding and traps the members of an outermost region begin. If *floats_of_opener
+     * is true, with those of the thread that opened the region, as in libomp. If it is false, or the pointer is NULL,
+     * each member begins with those that it had at the end of its last region, as in libgomp. */
     const bool *floats_of_opener;
 };
 
@@ -179,9 +179,9 @@ void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
 /* Called before the block's memory is reused for something else. No region of the team is open. */
 void ee_team_fini(struct ee_team *team);
-/* Lets member id of `team`, which is about to end, go on as member id of `larger`: everything that the C library and
- * the kernel keep for the first one belongs to the second one afterwards. Neither team has an open region, and `larger`
- * has had none at all. Returns false if this is not possible. */
+/* Makes member id of `larger` the successor of member id of `team`, which is about to end. The successor gets
+ * everything that the C library and the kernel keep for this member. Neither team has an open region, and `larger` has
+ * had none at all. Returns false if this is not possible. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
 /* Defines the places for binding. A place is a set of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1].
@@ -190,11 +190,11 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
 /* ee_member_bind: member id runs only on processors of `place` (on the manycore: on a core in the cluster of the
- * place's first core, if one is idle there). ee_team_bind is called afterwards; `place` is the place of all members, or
- * EE_NO_PLACE, and then `scattered` tells whether members have different places. Both are called before
- * ee_team_reserve, while the team has no open region, and hold until the next such call. They are not needed for a team
- * that was never bound. If the parent is a root, member 0 runs on the parent's kernel thread. That kernel thread is
- * bound from fork to join, and then has its own mask again. */
+ * place's first core, if one is idle there). ee_team_bind is called after all calls of ee_member_bind. Its `place` is
+ * the place of all members, or EE_NO_PLACE; in this case `scattered` tells whether members have different places. Both
+ * are called before ee_team_reserve, while the team has no open region, and hold until the next such call. A team that
+ * was never bound needs neither. If the parent is a root, member 0 runs on the parent's kernel thread. That kernel
+ * thread is bound from fork to join, and then has its own mask again. */
 void ee_member_bind(struct ee_team *team, unsigned id, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
@@ -211,15 +211,15 @@ void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 
 /* Called by member 0 when its share is done: waits until all members are done. While it waits, it may run members that
  * no carrier took, as calls on its own stack, and it runs ops->assist as member 0 when tasks are ready. On return the
- * caller is the entity that forked again, with that entity's ee_local(). Everything that members did happens before the
- * return. [switches] */
+ * caller is once more the entity that it was before the fork, with that entity's ee_local(). Everything that members
+ * did happens before the return. [switches] */
 void ee_team_join(struct ee_team *team);
 
-/* Tells that the region has tasks. Members that wait in the barrier return from it with EE_NOTIFIED, and until the
- * region ends ee_barrier_await returns EE_NOTIFIED at once instead of waiting, because the core knows better what its
- * members wait for. A member becomes a helper when its body has returned, and member 0 when it waits in the join: then
- * one thread, in most cases the member's own, calls ops->idle for it. The caller is an unfinished member of the team,
- * and calls once for a region. [does not switch] */
+/* Called once for a region, by an unfinished member of the team: tells the entities that the region has tasks. Members
+ * that wait in the barrier return from it with EE_NOTIFIED. Until the region ends, ee_barrier_await returns EE_NOTIFIED
+ * at once: members then wait in the core, which knows when a task is ready. A member becomes a helper when its body has
+ * returned, and member 0 when it waits in the join: then one thread, in most cases the member's own, calls ops->idle
+ * for it. [does not switch] */
 void ee_team_notify(struct ee_team *team);
 /* Calls member id, a helper, back to work: its body has returned, and ops->idle has given its identity to the core.
  * Some carrier calls ops->assist for the member, then ops->idle again. The join waits for that. The region must not end
@@ -252,12 +252,12 @@ bool ee_barrier_release(struct ee_team *team);
  * telling any member. All members of a barrier pass the same value. [switches] */
 enum ee_await ee_barrier_meet(struct ee_team *team, unsigned id, uint32_t phase, bool counted);
 /* Member id waits until `phase` is over (EE_RELEASED), or until the region is notified of tasks (EE_NOTIFIED). If each
- * member runs on a carrier of its own, it first spins for a limited time; then it blocks. (The manycore, where cores
- * run one entity each, spins on.) [switches] */
+ * member runs on a carrier of its own, the member first spins for a limited time; then it blocks. (The manycore, where
+ * cores run one entity each, spins on.) [switches] */
 enum ee_await ee_barrier_await(struct ee_team *team, unsigned id, uint32_t phase);
 
 #ifndef EE_PORT
-/* Meets and passes the whole barrier, where the entities know by themselves that the caller's region has no tasks and
+/* Meets and passes the whole barrier, if the entities know by themselves that the caller's region has no tasks and
  * cannot be cancelled. True: the barrier is over. False is always a correct answer: the caller then calls
  * ee_barrier_meet. */
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void) { return false; }

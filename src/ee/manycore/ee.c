@@ -1,4 +1,5 @@
-/* Entities on a fixed thread pool (manycore-nested-2016, section 3.1): each core has one thread, docked from the start.
+/* Entities on a fixed thread pool (manycore-nested-2016, section 3.1): each core has one thread, which is docked, that
+ * is, waits for orders, from the start.
  *
  * Does: runs a team's members on the cores that the pool gives at a fork (mapping.c, or hal/paper.c), and returns these
  * cores at the join. Does not: make threads, or run two entities on one core. So a core waits by reading a word, and no
@@ -7,9 +8,10 @@
  * States of a core: idle -> taken (at a fork) -> runs its member's body -> done, still taken -> [assists] -> idle (at
  * the join). The forking core is member 0; it was taken before.
  *
- * Helpers. A member's word `end` decides which thread reports the member's end to the OpenMP core (member_end.h). Each
- * member counts the regions itself, in its own cluster's memory, because it takes part in every region of its mapping.
- * The parent reports member 0 when it waits in the join and has learnt of tasks.
+ * Helpers. A member's word `end` decides which thread reports the member's end to the OpenMP core (member_end.h). The
+ * word contains the region's number. Each member counts its team's regions itself, in its own cluster's memory: it can,
+ * because it takes part in every region of its mapping. The parent reports member 0 when it waits in the join and has
+ * learnt of tasks.
  *
  * Shared fields            written by                                     read by
  *   member.end             the member's core; the core that notifies      the same
@@ -112,7 +114,7 @@ void pool_assist(struct team *team, bool *mine)
 {
     if (!*mine && ps_load_acquire(&team->wanted) == 0)
         return;
-    /* cleared first: once member 0 is a helper again, ee_team_help may set it anew */
+    /* cleared before the call: when member 0 is a helper again, ee_team_help may set it anew */
     ps_store_relaxed(&team->wanted, 0);
     *mine = false;
     assist_until_free(team, member_at(team, 0));
@@ -121,8 +123,8 @@ void pool_assist(struct team *team, bool *mine)
 /* Sets a word by a plain store. Called while no other core reads or writes the word. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
-/* Called by a core that was ordered to run a member of a team, or of a mapping, that it does not know: notes in *known
- * what it needs of both. */
+/* Called by a core that was ordered to run a member, if the core does not know the team or its present mapping. Notes
+ * in *known what the core needs of both. */
 static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
 {
     struct member *m = member_at(team, team->id_of[pool_core()]);
@@ -276,7 +278,7 @@ void ee_team_turn(struct ee_team *t)
 {
     struct team *team = team_of(t);
     if (!team->root || pool_self.member != NULL || !hal_turn(team))
-        return; /* pool_last_root stays, so the next fork of a root's team tells its cores anew */
+        return; /* pool_last_root is still the other team, so the next fork tells this team's cores its mapping again */
     become_last_root(team);
     team->opener = &pool_self;
 }
@@ -388,9 +390,9 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
  *      that was counted there itself; so the count is not 0 too early.
  *   members in a barrier: they get the HAL's own signal before the member that made the task arrives
  *      (hal/synchroniser.h).
- * Only then (pool_tidy) the OpenMP core and the entities forget helpers, and the next region begins. A signal that
- * comes later is found in the next region. There it is taken for a signal of an enclosing team, because `notified` is
- * 0. */
+ * Only after these waits (pool_tidy) the OpenMP core and the entities forget helpers, and the next region begins. If a
+ * core finds the signal only in the next region, `notified` is 0: the core takes the signal for one of an enclosing
+ * team. */
 void ee_team_notify(struct ee_team *t)
 {
     struct team *team = team_of(t);

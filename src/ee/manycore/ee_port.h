@@ -25,10 +25,10 @@ static PS_ALWAYS_INLINE void *ee_local_inline(void) { return pool_local; }
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask; /* the signal of the barrier's slot, and EE_GATE_TASKS */
 
-/* Arrives, and sleeps until a signal of the mask is pending. Returns the pending signals of the mask. The three
- * accesses are in one line of the instruction cache, so the core sleeps before any signal can come that was sent after
- * the release. Stores in *release the mask without EE_GATE_TASKS, which is the barrier's signal alone. This is computed
- * in the cycle in which the loaded signals cannot be used yet. */
+/* Arrives, and sleeps until a signal of the mask is pending. Returns the pending signals of the mask. *release gets the
+ * mask without EE_GATE_TASKS, which is the barrier's signal alone. The three accesses are in one line of the
+ * instruction cache. So the core sleeps before a signal can come that was sent after the barrier's release. *release is
+ * computed in the cycle in which the loaded signals cannot be used yet. */
 static PS_ALWAYS_INLINE uint32_t ee_gate_meet(volatile uint32_t *gate, uint32_t mask, uint32_t *release)
 {
     uint32_t came;

@@ -15,8 +15,8 @@
 
 /* Called by each core, before it docks or forks. */
 void hal_init(void);
-/* Called by the parent. hal_mapped: the team has a new mapping. hal_unmapped: the team is about to lose its mapping; at
- * the latest it is called in ee_team_fini, where the team may have none. */
+/* Called by the parent. hal_mapped: the team has a new mapping. hal_unmapped: the team is about to lose its mapping.
+ * ee_team_fini calls hal_unmapped too, even if the team has no mapping. */
 void hal_mapped(struct team *team);
 void hal_unmapped(struct team *team);
 /* Called by the root, before it opens `team` after another of its teams. The team's cores were told of its mapping
@@ -43,7 +43,7 @@ void hal_barrier_release(struct team *team, struct member *m);
 uint32_t hal_barrier_phase(struct team *team, struct member *m);
 /* hal_notify is called by a member: from then on the region has tasks. hal_sees_tasks is called by a member or the
  * parent, and returns whether the region has tasks. If the HAL has a signal of tasks, hal_sees_tasks first takes the
- * signal if it has come, and reads team->notified only if the core has ever got the signal in this region; so it may
+ * signal if it has come. It reads team->notified only if the core has got the signal in this region. So the core may
  * learn of tasks late. */
 bool hal_sees_tasks(struct team *team);
 void hal_notify(struct team *team);

@@ -27,8 +27,8 @@ void pool_start(void)
         ps_store_relaxed(idle_of(c), ((2u << (pool_cores - 1)) - 1) & (c == 0 ? ~1u : ~0u));
 }
 
-/* Returns the cores of the cluster that belong to the root's open team. Returns 0 if the root has no open team, as when
- * it maps one. */
+/* Returns the cores of the cluster that belong to the root's open team; 0 if no team of the root is open. The root's
+ * team is not open while it is being mapped. */
 static uint32_t taken_by_root(unsigned cluster)
 {
     if (pool_self.of_root_team && cluster == board_cluster())
@@ -147,8 +147,8 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
     return id;
 }
 
-/* Returns whether the team's present mapping is for n members of the same binding on this core. `root` must be the same
- * too: an enclosing region of one thread changes it. */
+/* Returns whether the team's present mapping was made on this core, for n members, with the same binding and the same
+ * `root`. (A parent that was the root at the last fork may now be the only member of a region.) */
 static bool mapping_fits(const struct team *team, unsigned n, bool root)
 {
     return team->mapped == n && !team->bound_anew && team->root == root && team->home == pool_core();

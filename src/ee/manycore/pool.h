@@ -25,7 +25,7 @@ struct member {
 };
 _Static_assert(sizeof(struct member) <= sizeof(struct ee_member), "ee_member is too small");
 
-/* A set of clusters in which a team has the same cores, as bits. */
+/* Clusters, as bits, in which a team has the same cores; and these cores. */
 struct span {
     uint64_t clusters;
     uint32_t cores;
@@ -92,10 +92,10 @@ _Static_assert(sizeof(struct team) <= sizeof(struct ee_team), "ee_team is too sm
 static inline struct team *team_of(struct ee_team *t) { return (struct team *)(void *)t; }
 static inline struct member *member_at(const struct team *team, unsigned id) { return team->members[id]; }
 
-/* An order to a docked thread. The lowest bits of `what` tell its kind; the other bits are an address. ORDER_ROOT:
- * `what` is the team, which is the root's. Without ORDER_AGAIN, `cores` has the team's cores in the thread's cluster,
- * with the mapping's version in its upper half. ORDER_AGAIN: `what` is the team; fn and data are given. ORDER_ASSIST:
- * `what` is the member. */
+/* An order to a docked thread. The lowest bits of `what` tell its kind; the other bits are an address: of the member
+ * with ORDER_ASSIST, otherwise of the team. ORDER_ROOT: the team is the root's. ORDER_AGAIN: fn and data are given.
+ * Without ORDER_AGAIN, `cores` has the team's cores in the thread's cluster, with the mapping's version in its upper
+ * half. */
 struct order {
     uintptr_t what;
     uint32_t cores;
@@ -136,7 +136,7 @@ struct self {
     void (*body)(struct ee_member *); /* body and again are the same in all teams' ops */
     void (*again)(struct ee_member *, void (*fn)(void *), void *data);
 };
-#define POOL_SEES_NOTHING 0x000 /* The value of both bytes as one number. No tasks seen; not in the root's team. */
+#define POOL_SEES_NOTHING 0x000 /* both bytes as one number: no tasks seen, not in the root's team */
 #define POOL_OF_ROOT_TEAM 0x100
 _Static_assert(offsetof(struct self, of_root_team) == offsetof(struct self, sees_tasks) + 1, "they are neighbours");
 extern __thread struct self pool_self;
@@ -261,7 +261,7 @@ static PS_ALWAYS_INLINE void pool_run_expected(const struct expected *e, void (*
     pool_member_end(e->m, e->region);
 }
 static PS_ALWAYS_INLINE void pool_ran_expected(const struct expected *e) { e->m->region = e->region; }
-/* Called by the parent when it waits in the join and knows of tasks. It assists if the parent has member 0's identity
+/* Called by the parent when it waits in the join and knows of tasks. Assists if the parent has member 0's identity
  * (*mine, true at first), or if member 0 was called as a helper. */
 void pool_assist(struct team *team, bool *mine);
 
@@ -330,8 +330,8 @@ static inline void pool_close_again(struct self *self)
     self->sees_tasks = self->of_root_team = false;
     pool_open_root = NULL;
 }
-/* Called by the parent. pool_begin_first makes the caller member 0. pool_end_first makes it the entity again that
- * forked the team; other members may still run then. */
+/* Called by the parent. pool_begin_first makes the caller member 0. pool_end_first makes it again what it was before
+ * the fork: the root, or a member of an enclosing team. Other members may still run then. */
 static inline struct ee_member *pool_begin_first(struct team *team)
 {
     struct member *first = team->first;

@@ -1,6 +1,6 @@
 /* Entities are user-level threads: the contract of ee.h mapped onto src/psthreads.
  *
- * An ee_team is a ps_team, an ee_member is a ps_member, and a carrier is a vp. Decided here is how many members get a
+ * An ee_team is a ps_team, an ee_member is a ps_member, and a carrier is a vp. This file decides how many members get a
  * stack (ee_team_reserve), how long a vp searches for work (ee_init), and when a yield also yields the kernel thread
  * (ee_yield). */
 #include "ee.h"
@@ -33,8 +33,8 @@ static struct ps_team *scheduler_team(struct ee_team *team) { return (struct ps_
 #define PAUSE_NS 15 /* assumed length of one iteration of a spin count */
 #define YIELDS_TO_SYSTEM 16
 
-/* Returns the size of a stack that still has `bytes` left when a share of it (UTH_CALL_SHARE) is used. A member may run
- * as a call on a stack that is used up to that share, and each member is promised `bytes`. */
+/* Returns the size of a stack that leaves `bytes` free below a member that runs as a call. Before such a call up to 1 /
+ * UTH_CALL_SHARE of the stack may be in use, and each member is promised `bytes`. */
 static size_t with_share(size_t bytes) { return bytes + bytes / (UTH_CALL_SHARE - 1) + 1; }
 
 void ee_init(const struct ee_config *config)
@@ -127,8 +127,8 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  * itself. Relaxed: the account is only a number.
  * The account does not include threads of psthread_create, spares, and regions that were open when the limit was set.
  * These get smaller stacks, or wait until one is free. */
-/* Where there was no limit for a team of n members, n <= MANY_MEMBERS, its later regions of at most n do not ask again
- * (ps_team.roomy is n). */
+/* A team of n members, n <= MANY_MEMBERS, that has found no limit does not ask again for its later regions of at most n
+ * members (ps_team.roomy is n). */
 #define MANY_MEMBERS 64
 #define MANY_STACKS 4096 /* any kernel's limit of mappings allows this many */
 
@@ -149,8 +149,8 @@ static size_t promise(size_t wanted)
     return granted;
 }
 
-/* Takes a thread-local block for each member that has a promised stack. Stacks for which there was no block are no
- * longer promised. The blocks stay with the members. Returns how many members may begin. */
+/* Takes a thread-local block for each member that has a promised stack; the blocks stay with the members. If there are
+ * fewer blocks, the other stacks are no longer promised. Returns how many members may begin. */
 static size_t with_blocks(struct ps_team *team)
 {
     unsigned n = ps_team_take_tls(team, team->promised + 1);

@@ -243,7 +243,7 @@ static void *worker_main(void *arg)
             os_park(&w->order, ORDER_NONE, OS_FOREVER);
         ps_store_relaxed(&w->asleep, 0);
     }
-    /* The thread that gave the order holds pool_lock while it may still look at w. */
+    /* Waits for the thread that gave the order: while that thread may still look at w, it holds pool_lock. */
     pthread_mutex_lock(&pool_lock);
     pthread_mutex_unlock(&pool_lock);
     kernel_threads_remove(&kernel_thread);

@@ -1,8 +1,8 @@
 /* The paper's hardware way (manycore-nested-2016, section 3.2.1), with its pool (paper.h). The synchroniser broadcasts
  * the descriptor's address as a word to the selected threads. The release is a signal, the join is a gather. The root's
  * team is released and joined through the hierarchy of synchronisers, every other team inside of its cluster
- * (synchroniser.h). Masks are set anew for each mapping: paper-implicit.c keeps the mapping, and with it the masks, of
- * a team of all threads. */
+ * (synchroniser.h). Masks are set for each mapping. For a team of all threads paper-implicit.c keeps the mapping, and
+ * so the masks. */
 #include "paper.h"
 #include "synchroniser.h"
 

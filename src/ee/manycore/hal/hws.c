@@ -10,7 +10,7 @@ bool hal_turn(struct team *team) { return synchroniser_has_masks(team, team->slo
 void hal_release(struct team *team)
 {
     uintptr_t what = (uintptr_t)team | (team->root ? ORDER_ROOT : 0);
-    /* With `again` the masks in the team's slots are still its own, so synchroniser_ready is not needed. */
+    /* If `again` is set, the masks in the team's slots are still the team's, so synchroniser_ready is not needed. */
     if (PS_LIKELY(team->again)) {
         uint32_t again = (uint32_t)what | ORDER_AGAIN, fn = (uint32_t)(uintptr_t)team->fn,
                  data = (uint32_t)(uintptr_t)team->data;
@@ -50,7 +50,8 @@ static PS_NOINLINE void end_with_tasks(struct team *team)
     pool_end_with_tasks(team);
 }
 
-/* Runs member 0's share, and joins. Returns false if the core was told of tasks; then the region is complete. */
+/* Runs member 0's share, and joins. Returns false if the core was told of tasks: then end_with_tasks has ended the
+ * region. */
 static PS_ALWAYS_INLINE bool run_share(struct team *team, void (*fn)(void *), void *data)
 {
     pool_phase("BODY");
@@ -161,7 +162,7 @@ struct order hal_dock(void)
     for (;;) {
         struct expected e = pool_expect(self, known);
         order.what = mc_hws_receive(SLOT_ORDER);
-        /* The expected order goes straight on, because a taken branch costs two cycles more. */
+        /* If the expected order has come, no branch is taken: a taken branch costs two cycles more. */
         __asm__ goto("bne %0, %1, %l2" : : "r"(order.what), "r"(e.order) : : turn);
     run:;
         uint32_t fn = mc_hws_receive(SLOT_ORDER), data = mc_hws_receive(SLOT_ORDER);

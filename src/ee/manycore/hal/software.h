@@ -1,4 +1,5 @@
-/* The barrier by counters in memory. Every way to start and join uses it when it has no better one. */
+/* The barrier by counters in memory. Each of the ways in this folder uses it for the teams for which the way has no
+ * better barrier. */
 #ifndef PS_EE_HAL_SOFTWARE_H
 #define PS_EE_HAL_SOFTWARE_H
 

@@ -6,11 +6,11 @@
  * barrier by RFLAGS.
  *
  * Tasks: the thread that makes a region's first task tells each member by a word beside the member's RFLAGS. From then
- * on barriers are counted in memory, as the OpenMP core needs it. In each barrier the master decides whether it ends by
- * flags or is counted. When all slaves have written their words, the master looks for tasks; tasks that it sees were
- * made before this barrier. If it sees none, it writes the barrier's number into `released`, and ends the barrier by
- * flags. A slave that learns of tasks while it waits reads `released`, because a thread that was released before it may
- * have made them. */
+ * on barriers are counted in memory, because the OpenMP core must be told which member is last. In each barrier the
+ * master decides whether it ends by flags or is counted. When all slaves have written their words, the master looks for
+ * tasks; tasks that it sees were made before this barrier. If it sees none, it writes the barrier's number into
+ * `released`, and ends the barrier by flags. A slave that learns of tasks while it waits reads `released`, because a
+ * thread that was released earlier may have made these tasks. */
 #include "paper.h"
 #include "software.h"
 

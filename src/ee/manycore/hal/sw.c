@@ -20,7 +20,7 @@
 
 struct dock {
     _Atomic uint32_t what;   /* written by the core that gives the order, set back by the dock's core; 0: no order */
-    uint32_t cores;          /* written before `what`; with ORDER_AGAIN not written */
+    uint32_t cores;          /* the team's cores in this cluster; written before `what`, but not with ORDER_AGAIN */
     _Atomic uint32_t assist; /* the member that is to assist; 0: none */
 };
 static BOARD_LOCAL struct dock docks[BOARD_CORES_MAX];
@@ -214,7 +214,7 @@ void hal_release(struct team *team)
 }
 
 /* Orders the other members, runs member 0's share, and joins. last: number of the team's last region. Returns false if
- * there were tasks; then the region is complete. */
+ * there were tasks: then the region has been ended as well. */
 static PS_ALWAYS_INLINE bool run_region(struct team *team, uint32_t last, void (*fn)(void *), void *data,
                                         uintptr_t what)
 {
@@ -309,7 +309,7 @@ static inline void hand_on(const struct order *order)
 
 #define LOOKS 8 /* reads of the awaited word between two reads of a word that seldom changes */
 
-/* Waits for an order and returns its `what`. Returns 0 if the core is wanted to assist. */
+/* Waits for an order and returns its `what`. Returns 0 if the core is asked to assist. */
 static inline uintptr_t await_order(struct dock *own)
 {
     for (;;) {
@@ -324,8 +324,8 @@ static inline uintptr_t await_order(struct dock *own)
     }
 }
 
-/* Takes an order that has come: hands it on to others if it says so, and frees the core's word. No core gives another
- * order before this core has counted its member in the join, so the word can be freed first. */
+/* Takes an order that has come: hands the order on if the order says so, and frees the core's word. No core gives
+ * another order before this core has counted its member in the join, so the word can be freed first. */
 static inline void take_order(struct dock *own, uintptr_t what, struct order *order)
 {
     order->what = what & ~(uintptr_t)ORDER_HAND_ON;

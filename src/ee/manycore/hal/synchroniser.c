@@ -121,7 +121,8 @@ void hal_gather(struct team *team)
         gather_slowly(team);
 }
 
-/* Opens the gate: ee_barrier_pass will meet the next barriers of this region and of regions like it. */
+/* Opens the gate: from now on ee_barrier_pass can pass the barriers of this region, and of later regions that are like
+ * it. */
 static inline void open_gate(struct team *team, const struct member *m, volatile uint32_t *gate, uint32_t mask)
 {
     struct known *known = pool_self.known;

@@ -56,8 +56,8 @@ void synchroniser_get(struct team *team, bool outermost);
 void synchroniser_give_back(struct team *team);
 /* Called by the parent (synchroniser_ready): sets the masks of the team's two slots in the parent's cluster. */
 void synchroniser_set_home(const struct team *team);
-/* Returns whether the slot's masks in the caller's cluster are those of that mapping. If the parent's cluster still has
- * them from an earlier region, then the team's other clusters have them too. */
+/* Returns whether the slot's masks in the caller's cluster are those of the team's mapping with this version. If the
+ * parent's cluster still has them from an earlier region, then the team's other clusters have them too. */
 static inline bool synchroniser_has_masks(const struct team *team, unsigned slot, uint32_t version)
 {
     volatile struct masks *m = &synchroniser_masks[slot];
