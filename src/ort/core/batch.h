@@ -84,8 +84,9 @@ static inline bool ort_batch_next(struct ort_thread *t, struct ort_batch *own, u
 #define ORT_BATCH_LEAST 4
 void ort_batch_describe(struct ort_workshare *ws, unsigned threads);
 
-/* ort_batch_drop is called by a member that leaves the loop, and by ort_batch_reset: drops the chunks that the member
- * still holds. (After a cancellation it may hold some.) ort_batch_drop_slow does so for a member that holds some. */
+/* ort_batch_drop drops the chunks that the member still holds; it may hold some after a cancellation. Called by a
+ * member that leaves the loop, and by ort_batch_reset. ort_batch_drop_slow is the part of it for a member that holds
+ * some. */
 void ort_batch_drop_slow(struct ort_batch *own);
 static inline void ort_batch_drop(struct ort_batch *own)
 {

@@ -8,12 +8,12 @@
 
 struct ort_thread;
 
-/* Prints the initial ICVs: calls ort_display_env_otherwise if it is set, and otherwise prints them on standard error in
- * libgomp's form. verbose: with the variables that only the runtime in question has. */
+/* Prints the initial ICVs: by ort_display_env_otherwise, or, if that is NULL, on standard error in libgomp's form.
+ * verbose: also prints the variables of that runtime that are not OpenMP's. */
 void ort_display_env(bool verbose);
-/* A function that prints the ICVs in another runtime's form. NULL: OMP_DISPLAY_ENV takes effect while the library is
- * loaded, in libgomp's form. Otherwise the ABI prints at the first OpenMP call. Set while the library is loaded, before
- * variables are read. */
+/* A function of an ABI that prints the ICVs in another runtime's form. Set while the library is loaded, before
+ * variables are read. NULL: the core prints what OMP_DISPLAY_ENV asks for while the library is loaded. Otherwise the
+ * ABI prints it at the first OpenMP call. */
 extern void (*ort_display_env_otherwise)(bool verbose);
 /* The value of OMP_DISPLAY_ENV; written by ort_display_env_read. */
 extern enum ort_display_wish { ORT_DISPLAY_NOTHING, ORT_DISPLAY_SOME, ORT_DISPLAY_VERBOSE } ort_display_env_wish;

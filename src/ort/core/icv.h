@@ -78,7 +78,7 @@ static inline unsigned ort_icv_sched(const struct ort_icv *icv)
 }
 
 /* Returns ICVs of the task that t runs, which the caller (t itself) may change in place. If the task's ICVs are not its
- * own, or are shared, makes a copy for the task first. t's next region is then not taken for one like the last. NULL:
+ * own, or are shared, makes a copy for the task first. t's next region then does not count as like the last one. NULL:
  * no memory. */
 struct ort_icv *ort_icv_write(struct ort_thread *t);
 /* ort_icv_drop frees the task's own copies, if icv is one of them. Called before the descriptor of a task, explicit or

@@ -130,7 +130,7 @@ static PS_ALWAYS_INLINE bool ort_parallel_turn(PS_UNUSED void (*fn)(void *), PS_
 unsigned ort_parallel_start(const struct ort_parallel *region);
 void ort_parallel_end(void);
 /* Returns how many members t's next region would get, if it asked for num_threads (0: as the ICVs say) and began now.
- * The result counts the threads that are busy now against the thread limit. */
+ * Threads that are busy now count against the thread limit. */
 unsigned ort_parallel_size_now(struct ort_thread *t, unsigned num_threads);
 
 /* Runs a teams construct on the host. The league gets up to num_teams members, which run the teams at once; with fewer

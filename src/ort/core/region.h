@@ -16,8 +16,8 @@ unsigned ort_group_limited(struct ort_group *group, unsigned limit, unsigned n);
 void ort_team_shrunk(unsigned wanted, unsigned got, const char *why);
 /* Frees t->hot, and with members apart t's other block. No region of either is open. */
 void ort_hot_free(struct ort_thread *t);
-/* Called when something that t's regions depend on has changed: t's next region is not taken for one like the last
- * (team.c, "Alike"). */
+/* Called when something that t's regions depend on has changed: t's next region then does not count as like the last
+ * one (team.c, "Alike"). */
 static inline void ort_hot_forget(struct ort_thread *t)
 {
     if (t->hot == NULL)
@@ -29,8 +29,9 @@ static inline void ort_hot_forget(struct ort_thread *t)
 #endif
 }
 /* Only with members apart. ort_shape_turn is called before a region that wants `wanted` members and this proc_bind. If
- * t->hot had another shape last, t's other block becomes hot; a shape that returns gets a second block
- * (region_again.c). ort_shape_is notes in the block how many members its region wanted. */
+ * t has a second block, and t->hot had another shape last, the second block becomes hot. If t has one block, and this
+ * shape returns after another one, t gets a second block (region_again.c). ort_shape_is notes in the block how many
+ * members its region wanted. */
 #if ORT_MEMBERS_APART
 void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind);
 #else
@@ -65,8 +66,8 @@ void ort_members_visit(struct ort_team *team, void (*visit)(struct ort_thread *t
 /* Tells the entities which members the block has (ee_team_init). Called before the block's first region of several
  * members. With members apart, called again after an ee_team_fini. */
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops);
-/* Lets the members go on in a larger block: their native threads (ee_team_succeed), and what the core and the entry
- * points keep for them. No region of either is open. With members apart it does nothing. */
+/* Moves the members to a larger block: their native threads (ee_team_succeed), and what the core and the entry points
+ * keep for them. No region of either block is open. With members apart it does nothing. */
 void ort_members_succeed(struct ort_team *larger, struct ort_team *team);
 /* Called by member 0, which has changed a value that regions inside of the open one inherit. Such a region, and the
  * team's next one, are then not taken for alike. */

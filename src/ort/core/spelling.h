@@ -18,8 +18,8 @@ const char *spelling_skip(const char *p);
 bool spelling_digits(const char **p, unsigned long max, unsigned long *out);
 /* Returns whether the text at *p begins with `word`; case does not matter. If so, moves *p behind the word. */
 bool spelling_begins(const char **p, const char *word);
-/* Compares `text` with `word` as libomp does; case does not matter. least > 0: returns whether one of the two begins
- * with the other one, which has at least `least` letters. least 0: returns whether they are equal. */
+/* Compares `text` with `word` as libomp does; case does not matter. least 0: returns whether the two are equal. least >
+ * 0: returns whether one of the two is the beginning of the other, and has at least `least` letters. */
 bool spelling_is_word(const char *word, size_t least, const char *text);
 /* Return whether the text is a word for true, or for false. */
 bool spelling_says_true(const char *text);

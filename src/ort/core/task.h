@@ -43,7 +43,7 @@ struct ort_taskgroup;
  * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
  * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
  * number is the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a
- * rule the parent's member also finishes the child, which takes no atomic operation.
+ * rule the parent's member also finishes the child: then it needs no atomic operation.
  * When the body is done and the sum is not zero, or a deferred task has an event, the member adds `own` to `others`
  * (ORT_TASK_MERGED). From then on the thread that brings `others` to zero completes the subtree. Before that, `others`
  * only goes down from zero, so no subtraction leaves zero, and no thread completes the task too early. */
@@ -75,7 +75,7 @@ enum ort_task_flags {
     ORT_TASK_OWN_ICV = 1 << 14,  /* the task has changed an ICV, and so has ICVs of its own */
 };
 
-/* Bits of ort_task.event. It is used if the task has a detach clause or is held (ort_task_hold). */
+/* Bits of ort_task.event. The field is used if the task has a detach clause or is held (ort_task_hold). */
 #define ORT_EVENT_BODY_DONE 1u
 #define ORT_EVENT_FULFILLED 2u
 #define ORT_EVENT_HOLD 4u /* ort_task_hold adds one of these, ort_task_release subtracts it */
@@ -91,7 +91,7 @@ struct ort_task {
 #endif
     _Atomic(struct ort_task *) parent; /* NULL: an implicit task */
     struct ort_team *team;
-    struct ort_taskgroup *group; /* the innermost taskgroup around it; changes while it runs (owner only) */
+    struct ort_taskgroup *group; /* the innermost one around the task; the owner changes it while the task runs */
     struct ort_icv *icv;         /* the ICVs of its data environment */
 #if !ORT_MEMBERS_APART
     struct ort_depend_node *node; /* NULL: the task has no dependences */
@@ -111,7 +111,7 @@ struct ort_task {
         struct ps_piece piece; /* free task: its link in a magazine or in a list */
         struct ps_list link;   /* ready task with a priority: its link in the team's queue */
         struct ort_task *next; /* taskloop with `copy`: the task made after this one; used until this one is queued */
-        struct {               /* the member's `base` before (frame, ort_task_enter); the frame before (NULL: none) */
+        struct {               /* frame, ort_task_enter: the member's former `base`; frame: the one before it */
             int64_t base;
             struct ort_task *under;
         };
@@ -152,13 +152,13 @@ struct ort_task_implicit {
 /* What a member has for tasks: part of its ort_thread, or allocated at its first task (ort_tasks). Zeroed memory is its
  * initial state; it lasts from region to region. */
 struct ort_task_member {
-    /* The member pushes and pops, other members steal. After the body the entity that assists pushes and pops. */
+    /* The member pushes and pops; after its body the entity that runs ort_task_assist for it. Other members steal. */
     struct ps_deque deque;
     int64_t base; /* position in the deque: items from here on are descendants of the running task */
 #if ORT_MEMBERS_APART
     struct ort_thread *thread; /* the member whose part this is */
 #else
-    /* Set by ort_task_team_init; on the line of base, since a region's begin uses both. */
+    /* Set by ort_task_team_init. On the cache line of `base`, because a region's begin uses both. */
     struct ort_task_implicit *implicit;
 #endif
     uint32_t seed; /* number of the member at which the next search for a task to steal begins */
@@ -168,7 +168,7 @@ struct ort_task_member {
      * (NULL: it must be made). */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* free nodes of dependences (depend.c) */
-    struct ps_list helper;    /* its link in the team's `helpers`, under the team's lock */
+    struct ps_list helper;    /* the member's link in the team's `helpers`, under the team's lock */
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -217,12 +217,12 @@ void ort_task_member_end(struct ort_thread *thread);
 void ort_task_team_end(struct ort_team *team);
 /* Called in a forked child, whose only thread is t: resets what other threads held, in t's teams and elsewhere. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
-/* assist and idle of ee_team_ops. [ort_task_assist switches] */
+/* The functions assist and idle of ee_team_ops (ee.h). [ort_task_assist switches] */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
 /* The team's barrier, a task scheduling point. When it opens, all tasks of the region are complete. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
-/* The barrier of a region that may be cancelled; returns true if it is. [switches] */
+/* The barrier of a region that may be cancelled; returns true if the region is cancelled. [switches] */
 bool ort_task_barrier_cancel(struct ort_thread *thread);
 
 /* --- tasks --- */
@@ -232,13 +232,13 @@ struct ort_depend {
     void *address; /* with ORT_DEPEND_OUT: NULL stands for omp_all_memory */
     enum ort_depend_kind kind;
 };
-/* How to read the dependences of an ABI's list; out kinds come first. If the list is only addresses, of which the first
- * n_out are written and the others read, `addresses` points to them. */
+/* How to read the n dependences of an ABI's list: by `addresses` or by `get`. addresses: the first n_out are written,
+ * the others are read. */
 struct ort_depend_list {
     size_t n, n_out;
     void *const *addresses; /* NULL: call get instead */
     struct ort_depend (*get)(const void *list, size_t i);
-    /* For a tool: in the program's order; NULL: get's is the same. */
+    /* For a tool: returns dependence i in the program's order. NULL: `get` has this order. */
     struct ort_depend (*as_written)(const void *list, size_t i);
     const void *list;
 };
@@ -272,8 +272,8 @@ void ort_task_create(struct ort_thread *thread, const struct ort_task_args *args
  * there is no memory, the caller runs other tasks until a descriptor is free, or aborts with one line. [switches] */
 struct ort_task *ort_task_new(struct ort_thread *thread, size_t size, size_t align);
 void ort_task_discard(struct ort_thread *thread, struct ort_task *t);
-/* Does what ort_task_create does, for a descriptor with its data in place (args: no data, copy and event; size is for a
- * tool alone). flags may contain ORT_TASK_COPIED. [switches] */
+/* Does what ort_task_create does, for a descriptor whose data is in place. args->data, copy and event are not used;
+ * args->size is only told to a tool. flags may contain ORT_TASK_COPIED. [switches] */
 void ort_task_submit(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
 /* Called before and after the body of an undeferred task, which the caller runs itself. [ort_task_leave switches] */
 void ort_task_enter(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args);
@@ -374,8 +374,8 @@ void ort_taskgroup_start(struct ort_thread *thread);
 /* Waits for the group's tasks, and closes the group. [switches] */
 void ort_taskgroup_end(struct ort_thread *thread);
 
-/* These register a block of task reductions (task_reduction.c) with the current task's group, free its memory, and
- * replace the addresses of n list items by those of the calling thread's copies. */
+/* register adds a block of task reductions (task_reduction.c) to the current task's group, unregister frees its memory.
+ * remap replaces the addresses of n list items by those of the calling thread's copies. */
 void ort_task_reduction_register(struct ort_thread *thread, uintptr_t *block);
 void ort_task_reduction_unregister(uintptr_t *block);
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers);

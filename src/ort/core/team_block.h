@@ -315,8 +315,8 @@ static inline void ort_store_give(PS_UNUSED struct ort_team *team) {}
 #endif
 
 /* ort_shape_around returns the shape of the team that t is a member of. With members apart the member keeps a copy in
- * its own memory. ort_member_reshaped writes the copy, and sets `anew`: when the member begins, and when member 0 has
- * changed the shape. */
+ * its own memory. ort_member_reshaped writes the copy and sets `anew`; called when the member begins, and when member 0
+ * has changed the shape. */
 static inline unsigned long ort_shape_around(const struct ort_thread *t)
 {
 #if ORT_MEMBERS_APART

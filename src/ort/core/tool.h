@@ -59,8 +59,8 @@ struct ort_tool_task {
  *
  * Exception: under a sanitizer, and with kernel-thread entities, members have no thread-local storage of their own
  * (ee_private_storage returns false). A tool's thread-local variables would then be another member's. There the native
- * thread is the carrier: the kernel thread that runs the members. Its thread_begin is raised before its first other
- * event. Its thread_end is raised for a root only.
+ * thread is the carrier: the kernel thread that runs the members. A carrier's thread_begin is raised before its first
+ * other event, its thread_end for a root only.
  * Rejected: the virtual processor as native thread. Events of one task would come from several threads, and begin/end
  * pairs would not match on any of them.
  * All fields are written by the OpenMP thread itself. Exceptions: a thread that replaces the team block by a larger one
@@ -174,9 +174,9 @@ bool ort_tool_no_more(void);
 /* Returns true while a tool or a debugger listens. Unlike ort_tool_on() it is false after the tool's end. */
 bool ort_tool_attached(void);
 
-/* The places where a debugger may want to stop. ort_stop_here calls ort_debugger_stop with the place, unless it is
- * NULL: no debugger listens. The variable is set while this library is loaded. A debugger listens as a tool does
- * (ort_tool_attach), so the states and frames are there for it at no further cost. */
+/* The places where a debugger may want to stop. ort_stop_here calls ort_debugger_stop with the place. If
+ * ort_debugger_stop is NULL, no debugger listens; it is set while this library is loaded. A debugger listens as a tool
+ * does (ort_tool_attach), so the states and frames are there for it at no further cost. */
 enum ort_stop {
     ORT_STOP_THREAD_BEGIN,
     ORT_STOP_THREAD_END,
@@ -297,8 +297,8 @@ struct ort_parallel;
 void ort_tool_region_begins(struct ort_thread *parent, struct ort_team *team, const struct ort_parallel *region);
 /* Called by the parent after the join. */
 void ort_tool_region_ends(struct ort_thread *parent, struct ort_team *team);
-/* Called by the member. ort_tool_member_begins: when the member's implicit task is set up. ort_tool_member_ends:
- * instead of ort_member_ends, but without ort_member_drops. */
+/* Both are called by the member: ort_tool_member_begins when its implicit task is set up, ort_tool_member_ends in place
+ * of ort_member_ends. The second one does not call ort_member_drops. */
 void ort_tool_member_begins(struct ort_thread *m);
 void ort_tool_member_ends(struct ort_thread *m);
 /* Calls fn(data), and notes this function's frame as the exit frame of the calling member's current task. */

@@ -80,10 +80,10 @@ struct ort_workshare {
     uintptr_t *reductions; /* construct with task reductions: the block that the first member registered */
     struct ort_doacross *doacross;
     uint64_t reach; /* plain dynamic: distance from a chunk's first value to the value behind its last */
-    /* batches: 2 * chunk * the number of members, but at most of vps. A batch of 2^k chunks is claimed only while at
-     * least 2^k * share iterations are left; very short chunks are the exception (next_shift in batch.c). */
+    /* batches: 2 * chunk * the number of members or of vps, whichever is smaller. A batch of 2^k chunks is claimed only
+     * while at least 2^k * share iterations are left; very short chunks are the exception (next_shift in batch.c). */
     uint64_t share;
-    uint64_t quantum; /* batches: cycles; a member whose batch took fewer claims twice as many chunks next */
+    uint64_t quantum; /* batches: in cycles; after a batch that took less time a member claims twice as many chunks */
     uint64_t batched; /* batches: number of the iterations before the last chunk */
     union {           /* number of the first iteration (or section) that no member has claimed; all members raise it */
         PS_LINE_ALIGNED _Atomic uintptr_t next; /* by fetch-and-add, or by compare-and-swap */

@@ -334,8 +334,8 @@ void ort_env_settle(void)
     os_once(&once, read_again);
 }
 
-/* Reads OpenMP's variables and those of the ABIs. If the process may read them again, also keeps the settings from
- * before. The constructors of the program, and of libraries that use OpenMP, run after this constructor. Those of
+/* Reads OpenMP's variables and those of the ABIs. If the process may read them again, also keeps the settings that were
+ * there before. The constructors of the program, and of libraries that use OpenMP, run after this constructor. Those of
  * libraries that the runtime needs run before it. */
 __attribute__((constructor)) static void load_settings(void)
 {

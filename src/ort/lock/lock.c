@@ -8,9 +8,9 @@
  * (lock.h). All threads read that field, but it equals the reader's own task or thread only if the reader wrote it.
  *
  * Listeners (a tool, the program's thread sanitizer: ort_traced) cost no instruction while there are none. Taking
- * compares the word with ort_lock_fast. While one listens, ort_lock_fast has a value that no word has, and a taken lock
- * is 3, not 1. So both compare-and-swaps fail, and the slow path asks for listeners. No listener begins once a lock has
- * been taken on the fast path (tool.h, ort_tasks_wanted).
+ * compares the word with ort_lock_fast. While a listener is there, ort_lock_fast has a value that no word has, and a
+ * taken lock is 3, not 1. So both compare-and-swaps fail, and the slow path asks for listeners. No listener begins once
+ * a lock has been taken on the fast path (tool.h, ort_tasks_wanted).
  *
  * Callers: any OpenMP thread, on any stack. Ordering: the operation that takes the lock is an acquire, the one that
  * frees it a release. Cost: without contention one read-modify-write each. Forms (lock.h): ort_lock tells the program's

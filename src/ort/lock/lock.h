@@ -18,8 +18,8 @@ void ort_unlock(_Atomic uint32_t *word); /* frees the lock, and wakes an entity 
 /* ort_unlock in two steps, for callers that tell a tool in between. ort_unlock_first frees the lock, wakes an entity
  * that waits for it, and returns whether one may have waited. ort_unlocked gets this result, and may let other entities
  * of the carrier run. The tool must be told before that: a tool such as Archer has a lock of its own for each lock of
- * the program, and frees it when it is told. Another entity of the carrier that took the program's lock first would
- * wait for the tool's lock in the kernel, and block the carrier. */
+ * the program, which the tool frees when it is told. Another entity of the carrier that took the program's lock first
+ * would wait for the tool's lock in the kernel, and block the carrier. */
 bool ort_unlock_first(_Atomic uint32_t *word);
 void ort_unlocked(bool waited); /* [switches] */
 

@@ -3,8 +3,8 @@
  *
  * While no tool and no thread sanitizer of the program listens (ort_traced), a lock costs its atomic operation and no
  * call. While one listens, that operation fails (lock.c), and the slow path behind it asks for listeners; routines of
- * nest locks ask first. The functions are inlined into the entry points, so that ORT_CALLER is the program's address.
- * Callers: only entry points, on a thread of the program.
+ * nest locks ask first. The functions are inlined into the entry points, so that ORT_CALLER, a return address, is in
+ * the program's code. Callers: only entry points, on a thread of the program.
  * Failures: if there is no memory for a nestable lock, the runtime aborts with one line, because the routines have no
  * error result. */
 #ifndef PS_ORT_LOCK_ROUTINES_H

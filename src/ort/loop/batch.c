@@ -6,7 +6,7 @@
 #include "ort.h"
 #include "os.h"
 
-#define CLAIM_NS 600  /* a batch's quantum for each claiming vp: several times what a claim takes */
+#define CLAIM_NS 600  /* time that a batch should take, for each claiming vp: several times that of a claim */
 #define MOST_SHIFT 15 /* so that a batch's chunk numbers fit into the 16 bits of `first` and of `end` */
 /* Least time between ort_batch_init and the computation of the cycle counter's frequency. */
 #define CALIBRATION_NS 50000

@@ -11,7 +11,8 @@
  * cannot be locked: pieces share pages, and unlocking one piece would unlock its neighbours. Partition and
  * high-bandwidth space are wishes: the kernel may place pages elsewhere. If no node has such memory, or those nodes are
  * full, the piece is the system's memory, and the fallback trait has no effect, as in libgomp 13 and libmemkind. (The
- * kernel chooses a page's node when the page is touched. If it might choose full nodes only, it would end the program.)
+ * kernel chooses a page's node when the page is touched. If all nodes that it may choose were full, it would end the
+ * program.)
  *
  * Each piece has a header right before it, so that ort_free needs no handle. A struct allocator is written by
  * ort_allocator_make, then read by all. Exception: `used`, the bytes of the pool that are given out, with headers and
@@ -172,8 +173,7 @@ static bool chooses_nodes(const struct allocator *a)
     return a->partition != PARTITION_AS_SYSTEM || (a->high_bandwidth && os_memory_high_bandwidth());
 }
 
-/* Returns whether a piece gets a map of its own: if it is pinned, or if nodes are chosen and it has at least a page. A
- * smaller piece has parts of two pages at most. */
+/* Returns whether a piece gets a map of its own: if it is pinned, or if nodes are chosen and it has at least a page. */
 static bool is_of_pages(const struct allocator *a, size_t bytes)
 {
     return a != NULL && (a->pinned || (bytes >= os_page_size() && chooses_nodes(a)));

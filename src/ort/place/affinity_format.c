@@ -269,9 +269,9 @@ void ort_affinity_print(const struct ort_thread *t, const char *format)
 }
 
 /* libomp prints a line for teams of one, too. It prints another line for a thread when the size, level or policy of its
- * team, or its place, has changed. What a thread has shown is kept in the outermost thread for which it is member 0. In
- * a league each member prints a line, as a member of an ordinary team at the level around the teams construct. The
- * initial threads of the league's teams print none. */
+ * team, or its place, has changed. A member 0 is one thread with its parent, so what it has shown is kept in the
+ * outermost of these parents. In a league each member prints a line, as a member of an ordinary team at the level
+ * around the teams construct. The initial threads of the league's teams print none. */
 static void begins_as_in_libomp(struct ort_thread *m)
 {
     struct ort_thread *carrier = m;

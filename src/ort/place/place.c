@@ -21,7 +21,7 @@
 #include "ort.h"
 #include "spelling.h"
 
-/* The environment's request. Written whenever variables are read. */
+/* The places that the environment asks for. Written whenever variables are read. */
 static enum place_kind asked_kind;
 static unsigned asked_count;
 static struct ort_places asked_list;
@@ -250,7 +250,7 @@ static unsigned around(const struct ort_place *in, unsigned place, unsigned step
     return in->first + (place - in->first + steps) % in->n;
 }
 
-/* Returns how many places behind the parent's the place of member id is, by the policy "close" with n places. */
+/* Returns how many places member id's place is behind the parent's. (Policy "close", n places, `size` members.) */
 static unsigned close_steps(unsigned n, unsigned size, unsigned id)
 {
     if (size > n && round_robin)

@@ -2,9 +2,9 @@
  *
  * Does: reads OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY, and keeps the list of places. Computes for any thread
  * its place and its place partition. Tells the entities before a region in which places its members belong. Does not:
- * move anything, which the entities do (ee.h). For an initial thread the routines report the first place, or the one
- * that ort_places_ask was given. Its kernel thread is bound in active regions only, and has its own mask outside: a
- * kernel thread that the program makes there would otherwise inherit a narrower mask.
+ * move anything, which the entities do (ee.h). For an initial thread OpenMP's routines report the first place, or the
+ * one that ort_places_ask was given. The kernel thread of an initial thread is bound in active regions only, and has
+ * its own mask outside of them: a kernel thread that the program makes there inherits this mask.
  * Callers: of the functions that read variables or ask for places: the start of the library, and the thread that reads
  * variables again; of all others: any thread.
  *
@@ -13,10 +13,10 @@
  * A thread's place is computed from the policies, sizes and numbers of the regions from the root inwards. Nothing is
  * stored for each thread, so regions cost nothing while the program does not ask. Asking costs one step for each level.
  * Binding costs the same, and one step for each member if something has changed since the team's last region.
- * Failures: if a variable cannot be read, one line is printed. OMP_PLACES then counts as not set, for libomp's programs
- * as the name with which it begins, or as "cores" if it begins with none. Without memory one line is printed, and there
- * are no places. Rejected: a bit mask for each place, which takes 512 bytes where most places are one processor. OpenMP
- * 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
+ * Failures: if a variable cannot be read, one line is printed. OMP_PLACES then counts as not set. For libomp's programs
+ * it counts as the name with which it begins, or as "cores" if it begins with none. Without memory one line is printed,
+ * and there are no places. Rejected: a bit mask for each place, which takes 512 bytes where most places are one
+ * processor. OpenMP 5.2 sections 10.1.3, 21.1.5, 21.1.6; where a section leaves a choice, libgomp's is taken. */
 #ifndef PS_ORT_PLACE_H
 #define PS_ORT_PLACE_H
 
@@ -40,9 +40,9 @@ void ort_place_env_read(void);
 void ort_place_env_forget(void);
 /* Asks for places that an ABI's own variable (KMP_AFFINITY) describes. Called while the library is loaded, by a caller
  * that has found none of OpenMP's variables set, as these override it. `make` makes the list at the first need; it
- * returns false if there is no memory. round: for a team of more members than places. true: member i has the place that
- * is i modulo P behind the parent's, with P places. false: neighbours share a place. first: the initial thread's place,
- * modulo the number of places. */
+ * returns false if there is no memory. round matters in a team of more members than there are places, P. true: member i
+ * has the place that is i modulo P behind the parent's. false: neighbours share a place. first: the initial thread's
+ * place, modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* ort_processors_restrict calls the hook once, before processors are counted. The hook takes processors away from the
  * process (os_affinity_narrow). Set while the library is loaded; NULL: nothing to do. */

@@ -177,7 +177,7 @@ static bool read_processors(struct cursor *c, struct os_cpuset *set)
     return true;
 }
 
-/* Adds `by` to every processor's number. Returns false if one is then out of range. */
+/* Adds `by` to every processor's number. Returns false if a number is then out of range. */
 static bool shift(const struct os_cpuset *from, long by, struct os_cpuset *to)
 {
     os_cpuset_zero(to);

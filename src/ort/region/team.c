@@ -8,10 +8,10 @@
  * Alike. Most regions are opened again and again by the same thread with the same clauses. A region's size, places,
  * level and ICVs depend on the clauses, on the opening task's ICVs, and on the region around it. That region is
  * represented by one number, its shape, which changes whenever something in it may have changed. So if four words are
- * equal to the last region's, nothing is computed again. One of these is the address of the ICVs. It stands for their
- * values only if they stay: if the opening task is implicit and the ICVs are not its own. (A task's own ICVs may be
- * freed, and another task's may get their address; only an initial thread's own ICVs stay.) Otherwise `within` is 0,
- * and the next region computes all. ort_icv_write sets it to 0, too, and new_shape does so in further cases.
+ * equal to the last region's, nothing is computed again. One of these is the address of the ICVs. The address stands
+ * for their values only if the ICVs stay: if the opening task is implicit and the ICVs are not its own. (A task's own
+ * ICVs may be freed, and another task's may get their address; only an initial thread's stay.) Otherwise `within` is 0,
+ * and the next region computes all. ort_icv_write also sets `within` to 0, as does new_shape in other cases.
  * A member takes its counters from the team when it begins (ort_member_begin). It ends when the explicit tasks below
  * its implicit task have ended (task.h). Cost: the parent writes about three cache lines of its own team, and nothing
  * for each member.
@@ -30,8 +30,8 @@
 #include "race.h"
 #include "task_internal.h"
 
-/* Under a thread sanitizer: each member but the parent waits here until all of these have begun. Members that ran one
- * after the other on one stack would be ordered by the stack's reuse, which would hide their races. */
+/* Under a thread sanitizer each member but the parent waits here, until all members but the parent have begun. Members
+ * that ran one after the other on one stack would be ordered by the stack's reuse, which would hide their races. */
 static void begin_together(struct ort_team *team)
 {
     uint32_t others = team->n - 1, begun = ps_add_acq_rel(&team->begun, 1) + 1;
@@ -169,7 +169,7 @@ static PS_ALWAYS_INLINE unsigned reserve_members(struct ort_team *team, int8_t b
     return granted;
 }
 
-/* As admit, if t's block is new to the entities, missing or too small, and while the thread limit is set. */
+/* Does what admit does, if t's block is new to the entities, missing or too small, or a thread limit is set. */
 static PS_NOINLINE struct ort_team *admit_slowly(struct ort_thread *t, int8_t bind, unsigned *n, bool *counted)
 {
     const struct ort_icv *icv = ort_icv(t);

@@ -39,7 +39,7 @@ struct ort_depend_table {
     struct ps_magazine *nodes; /* magazine of the parent's member */
     struct entry *entries;
     unsigned n, mask;
-    struct ort_depend_node *all; /* the last task with omp_all_memory: the first `out` of each new entry */
+    struct ort_depend_node *all; /* the last task with omp_all_memory, or NULL; `out` of a new entry */
 };
 
 static void *allocate_depend_block(size_t bytes)
@@ -53,8 +53,8 @@ static void *allocate_depend_block(size_t bytes)
 
 static bool is_finished(struct ort_depend_node *node) { return ps_load_acquire(&node->finished); }
 
-/* Whether the node is finished, so that the table may drop it. If it is, tells a thread sanitizer that the tasks which
- * the caller makes from now on run after it. */
+/* Returns whether the node is finished, so that the table may drop it. If so, a thread sanitizer is told that the tasks
+ * which the caller makes from now on run after the node's task. */
 static inline bool node_is_over(struct ort_depend_node *node)
 {
     bool over = is_finished(node);
@@ -76,8 +76,8 @@ static void add_successor_locked(struct ort_depend_node *node, struct ort_depend
     node->successors[node->n++] = successor;
 }
 
-/* Makes `node` wait for `predecessor`, unless `predecessor` is NULL or `node` itself, has finished, or was linked just
- * before. */
+/* Makes `node` wait for `predecessor`. Does nothing if `predecessor` is NULL, is `node` itself, has finished, or has
+ * got `node` as its last successor already. */
 static void link_to(struct ort_depend_node *predecessor, struct ort_depend_node *node)
 {
     if (!predecessor || predecessor == node)

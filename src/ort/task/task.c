@@ -82,7 +82,7 @@ void ort_task_team_end(struct ort_team *team)
         ee_yield();
     if (PS_LIKELY(!ps_load_relaxed(&q->used) && !ort_settings.cancellation))
         return;
-    /* The next region begins with fenced deques: no member has made a task in it yet. */
+    /* In the next region a deque is fenced until its owner makes it unfenced (task_queue.c). */
     if (ps_load_relaxed(&q->unfenced))
         for (unsigned i = 0; i < team->n; i++) {
             struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
@@ -140,8 +140,8 @@ static PS_NOINLINE void end_barrier(struct ort_thread *thread, uint32_t phase, e
         if (PS_UNLIKELY(polite))
             ee_yield();
     }
-    /* If the region has tasks, a member waits in the list of sleepers, and runs tasks. ee_barrier_await then finds the
-     * barrier open, and orders what the other members did before what follows. */
+    /* If the region has tasks, a member waits in the list of sleepers, and runs tasks. Then ee_barrier_await finds the
+     * barrier open. Its acquire makes visible what the other members did before they arrived. */
     while (met == EE_NOTIFIED) {
         if (ps_load_relaxed(&team->tasks.used))
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_BARRIER, .phase = phase});
@@ -167,8 +167,8 @@ void ort_task_barrier(struct ort_thread *thread)
     uint32_t phase = ee_barrier_phase(&team->ee);
     bool traced = ps_race_enabled();
     ps_race_release(ort_barrier_at(team, phase));
-    /* With cancellation the last member has something to do (end_barrier). A thread sanitizer needs another phase for
-     * the next barrier. In both cases one member must be told that it is the last. */
+    /* With cancellation the last member has something to do (end_barrier). A thread sanitizer needs a phase of its own
+     * for each barrier. In both cases one member must be told that it is the last. */
     enum ee_await met = ee_barrier_meet(&team->ee, thread->id, phase, ort_settings.cancellation | traced);
     if (met != EE_RELEASED || traced)
         end_barrier(thread, phase, met);

@@ -59,8 +59,8 @@ static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t de
     return false;
 }
 
-/* Frees t, below which nothing is left. Goes on with t's parent, if its body is done and nothing is left below it any
- * more, and so on upwards. delta: what t's parent still counts for t. */
+/* Frees t, below which nothing is left. Then does the same with t's parent, if the parent's body is done and nothing is
+ * left below the parent, and so on upwards. delta: what t's parent still counts for t. */
 static void subtree_complete(struct ort_thread *thread, struct ort_task *t, int64_t delta)
 {
     for (;;) {

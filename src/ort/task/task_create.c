@@ -142,9 +142,9 @@ struct ort_task *ort_task_make(struct ort_thread *thread, const struct ort_task_
     return t;
 }
 
-/* Runs t, an undeferred task whose predecessors are complete. If t has a detach clause, the creator waits for its event
- * only if the program has said that t is undeferred (or the creator is final). Otherwise it does not wait, since it may
- * be the thread that fulfills the event; then t gets a node, because later siblings may depend on it. */
+/* Runs t, an undeferred task whose predecessors are complete. The creator waits for the end of t. Exception: t has a
+ * detach clause, and is undeferred only because the creator is outside of every region. Then the creator does not wait
+ * for t's event, since it may be the thread that fulfills it. t gets a node, because later siblings may depend on t. */
 static void run_undeferred(struct ort_thread *thread, struct ort_task *t, const struct ort_task_args *args)
 {
     bool outlives = (args->flags & (ORT_TASK_DETACH | ORT_TASK_UNDEFERRED)) == ORT_TASK_DETACH &&

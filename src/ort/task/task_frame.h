@@ -1,5 +1,5 @@
-/* Frames: descriptors of tasks that run at once. For the files of this folder, and for entry points whose compiled code
- * runs such a task itself (abi/kmpc/task.c).
+/* Frames: descriptors of tasks that run at once. Used by the files of this folder, and by entry points that let
+ * compiled code run such a task (abi/kmpc/task.c).
  *
  * A task that runs at once is gone when its body has returned, unless it leaves something behind (children that are not
  * complete, ICVs, a table of dependences). Each member keeps a chain of descriptors for such tasks, one for each depth

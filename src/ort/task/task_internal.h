@@ -70,9 +70,9 @@ bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
 /* Whether some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
-/* Calls one helper, so that it looks for tasks. Calls none while another one that was called has not begun. The caller
- * is a member. True: a helper is coming, called now or before. False: none can be called. A helper that was called
- * before may still be coming: member 0, or any if no other member sleeps or is a helper. */
+/* Called by a member: calls one helper, so that it looks for tasks. Does not call one while a helper that was called
+ * earlier has yet to look. Returns true if a helper is coming. Returns false if it could call none; one that was called
+ * earlier may be coming all the same. */
 bool ort_task_ask(struct ort_team *team);
 /* Takes a task that the member may run now out of a queue, and returns it. within: as in ort_wait. NULL: no such task
  * was found. */
@@ -151,8 +151,8 @@ static inline const void *ort_barrier_at(const struct ort_team *team, uint32_t p
 {
     return (const char *)&team->tasks + 8 + 8 * (phase & 1);
 }
-/* The same for the cancellable barrier. ort_cancelled_at returns the address at which the member that cancels a region
- * orders the members that see the cancellation. */
+/* Does what ort_barrier_at does, for the cancellable barrier. ort_cancelled_at returns the address at which the member
+ * that cancels a region orders the members that see the cancellation. */
 static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uint32_t phase)
 {
     return (const char *)&team->tasks + 24 + 8 * (phase & 1);
@@ -178,8 +178,9 @@ void ort_depend_complete(struct ort_thread *thread, struct ort_task *t);
 void ort_depend_begin(struct ort_depend_node *node);
 void ort_depend_nodes_drain(struct ps_magazine *nodes);
 void ort_depend_after_fork_in_child(void);
-/* Frees a task's table of dependences: when the task's body has ended, or at a barrier, when all its children are
- * complete, so that no later child has to wait for one of them. The caller sets the task's pointer to NULL. */
+/* Frees a task's table of dependences. Called when the task's body has ended. Also called at a barrier: all children of
+ * the task are complete then, so no later child has to wait for one of them. The caller sets the task's pointer to
+ * NULL. */
 void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c --- */

@@ -10,9 +10,9 @@
  * counts, because it is a descendant of the tasks below it on the stack.
  * For its own deque a member compares an index. `base` is the bottom of the deque when the running task began. Items
  * from `base` on were pushed later, by the running task or by descendants of it that the member ran meanwhile. So these
- * items are descendants, too. (A successor that a task readies is its sibling: a child of the task below it on the
- * stack, or of a descendant of that task. In a barrier it may be another member's, and the waiting member may run it
- * all the same.)
+ * items are descendants, too. (A task may also push its successors when it ends. These are siblings of it, and so
+ * descendants of the task below it on the stack. In a barrier they may be children of another member's task, but there
+ * a member may run every task.)
  * For an item of a victim's deque the thief walks up the item's ancestors, as many steps as the depths differ. Another
  * member may take the item meanwhile, and even finish it. That does no harm. Descriptors stay readable, and the number
  * of steps is fixed before the walk. If the item was taken, top has moved, and the steal fails whatever the walk has

@@ -7,8 +7,8 @@
  * Callers: the member that meets the construct; then members that run a range, as the body of a task.
  *
  * A range is one item of a deque. The member that takes it runs the loop's tasks one by one, each as a call on a
- * descriptor of its own (task_frame.h). It keeps the tasks that have not begun in three parts, two of which are in its
- * deque:
+ * descriptor of its own (task_frame.h). The member keeps the tasks that have not begun in three parts, two of which are
+ * in its deque:
  *   half   half of the tasks, pushed first; pushed anew when the deque is empty
  *   rest   the tasks with which the member goes on, pushed last; popped again when `own` has none left
  *   own    at most SOME tasks, fewer towards the end, in no queue; shared anew when a thief has stolen
@@ -68,9 +68,9 @@ static void construct_chunk(void *to, void *from)
     memcpy(r->data, origin->data, r->size);
 }
 
-/* Makes a child of the current task that stands for these chunks. A half or rest is a child of the range from which it
- * was split, and so are the loop's tasks that the range's member runs. So a task that leaves nothing behind needs no
- * count, and the construct's taskgroup sees one child. */
+/* Makes a child of the current task that stands for these chunks. The current task is the one that has met the
+ * construct, or the range from which the chunks were split. So all parts of the loop are below one range: the
+ * construct's taskgroup counts only that range. */
 static struct ort_task *make_range(struct ort_thread *thread, const struct range *head, const struct ort_chunks *chunks,
                                    const void *data)
 {
@@ -109,7 +109,7 @@ static inline struct ort_task *pop_range(struct ort_thread *thread, const struct
     return NULL;
 }
 
-/* Moves all but some of the member's own chunks into the deque: half of them if the deque is empty, then the rest.
+/* Moves chunks of the member's own into the deque: half of them if the deque is empty, then all that are left but some.
  * spare: a descriptor for the rest, or NULL. Returns spare if it was not used, else NULL. */
 static struct ort_task *share_range(struct ort_thread *thread, const struct range *mine, struct ort_chunks *own,
                                     struct ort_task *spare)

@@ -114,8 +114,9 @@ static void *original_at(const uintptr_t *block, uintptr_t offset)
     return NULL;
 }
 
-/* pointers has n addresses of list items, original ones or those of any thread's copies. The original addresses of the
- * first n_original items are stored behind them. */
+/* Replaces the n addresses in `pointers` by those of the calling thread's copies. Each was the original address of a
+ * list item, or the address of any thread's copy. Stores the original addresses of the first n_original items behind
+ * the n addresses. */
 void ort_task_reduction_remap(struct ort_thread *thread, size_t n, size_t n_original, void **pointers)
 {
     struct ort_taskgroup *group = thread->task->group;

@@ -6,10 +6,10 @@
  * that has pinned it.
  *
  * Invariants: the maker of a task queues it, then reads `takers`. (Exception: the owner of an unfenced deque.) A member
- * that wants to sleep is counted in `takers`, makes all deques fenced (fence_others), then looks for a task again. So
- * either the maker sees the member, or the member sees the task. The maker tells one sleeper or helper of a task. A
- * sleeper that does not take the task of which it was told tells the next member. Protocol: tests/models/task_sleep.md,
- * with its model task_sleep.pml; team_join.pml for helpers.
+ * that wants to sleep is counted in `takers`, makes the other members' deques fenced (fence_others), then looks for a
+ * task again. So either the maker sees the member, or the member sees the task. The maker tells one sleeper or helper
+ * of a task. A sleeper that does not take the task of which it was told tells the next member. Protocol:
+ * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
  * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
  * under the lock and read without it. The waker writes ort_wait.told and word under the lock, word last (release); the
@@ -192,8 +192,8 @@ static void end_sleep(struct ort_team *team, struct ort_wait *w)
     }
 }
 
-/* Ends the caller's sleep. t: a task that it has found itself, or NULL. Returns the task that it must run next, or
- * NULL. */
+/* Ends the caller's sleep. t: a task that the caller has found itself, or NULL. Returns the task that the caller must
+ * run next, or NULL. */
 static struct ort_task *leave_sleep(struct ort_thread *thread, struct ort_wait *w, struct ort_task *t)
 {
     struct ort_team *team = thread->team;
@@ -279,8 +279,8 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
 /* --- tasks from outside --- */
 
 /* Queues t for a thread outside of the team. Once t can be taken, it may end, and the region with it. So a helper is
- * called before t is queued; it looks for tasks when the lock is free again. If a sleeper may run t, that sleeper is
- * woken instead, after t was queued. */
+ * called before t is queued; the helper looks for tasks when the lock is free again. If a sleeper may run t, that
+ * sleeper is woken instead, after t was queued. */
 PS_NOINLINE void ort_task_enqueue_from_outside(struct ort_team *team, struct ort_task *t)
 {
     struct ort_task_team *q = &team->tasks;

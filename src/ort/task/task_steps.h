@@ -77,8 +77,8 @@ static PS_ALWAYS_INLINE void call_in_frame(struct ort_thread *thread, void (*fn)
     ort_frame_leave(t);
 }
 
-/* Calls fn(data) as a task that runs at once, as tasks below a cut-off do. Takes the fast path if tasks are not traced,
- * nothing of the team is cancelled, and the task may run in a frame. [switches] */
+/* Calls fn(data) as a task that runs at once. Takes the fast path if tasks are not traced, nothing of the team is
+ * cancelled, and the task may run in a frame. [switches] */
 static PS_ALWAYS_INLINE void call_or_slow(struct ort_thread *thread, void (*fn)(void *), void *data, unsigned flags)
 {
     unsigned traced = ort_tasks_traced();
