@@ -1,5 +1,5 @@
-/* GNU entry points: memory of the allocate clause and directive. GOMP_alloc never fails, as OpenMP 5.2 section 6.5
- * demands: without memory it ends the program. */
+/* GNU entry points: memory of the allocate clause and directive. Without memory GOMP_alloc ends the program with one
+ * line, because compiled code does not test its result. OpenMP 5.2 section 6.5. */
 #include <stdlib.h>
 
 #include "allocator.h"
@@ -18,10 +18,10 @@ PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); 
 
 /* --- allocatable variables of Fortran: the table of addresses that GOMP_alloc returned --- */
 
-/* Compiled code adds each address that GOMP_alloc returned by GOMP_add_alloc. Before it frees or moves a block of
- * memory, it calls GOMP_is_alloc, which returns whether the address is in the table, and removes the address. If the
- * block is not freed, compiled code adds its address again. The allocator's header before a block cannot replace the
- * table, because the block may be malloc's, which has no such header. The table has chains, and one lock for all. */
+/* Compiled code asks whether a block came from GOMP_alloc or from malloc, so this table has the addresses of the
+ * former. GOMP_add_alloc adds an address. GOMP_is_alloc returns whether an address is in the table, and removes it.
+ * Compiled code calls GOMP_is_alloc before it frees or moves a block; if the block stays, it adds the address again.
+ * The table is a hash table of chains, with one lock for all. */
 struct told {
     struct told *next;
     const void *p;

@@ -1,4 +1,5 @@
-/* GNU entry points: cancellation. The bits of `which` are the core's: parallel 1, loop 2, sections 4, taskgroup 8. */
+/* GNU entry points: cancellation. `which` says what is cancelled, in the core's numbers: parallel 1, loop 2, sections
+ * 4, taskgroup 8. */
 #include "gomp_task.h"
 #include "ort.h"
 

@@ -23,9 +23,9 @@ static PS_ALWAYS_INLINE struct ort_loop_desc gomp_loop(long from, long to, long 
     return d;
 }
 
-/* Evaluates `call`, which asks the core for the next chunk: the core stores the chunk's bounds in *lo_ and *hi_, as 64
- * bits. If the program's type has 64 bits, lo_ and hi_ point to the program's variables. Otherwise the bounds are then
- * copied to these variables, if there is a chunk. The value is that of `call`: whether there is a chunk. */
+/* Has the value of `call`, which asks the core for the next chunk: true if there is one. `call` stores the chunk's
+ * bounds, of 64 bits each, at lo_ and hi_. If the program's type has 64 bits, lo_ and hi_ point to the program's
+ * variables. Otherwise the macro copies the bounds of a chunk to these variables. */
 #define GOMP_BOUNDS(type, lo, hi, call)                                 \
     __extension__({                                                     \
         uint64_t wide_lo_, wide_hi_;                                    \

@@ -1,7 +1,7 @@
 /* GNU entry points of tasks, taskloop, task reductions and cancellation: prototypes as compiled code calls them.
  *
- * Source of the ABI: the code that GCC 4.4 to 13 emit. A compiler that does not know an argument does not set the flag
- * for it, so the argument is not read. */
+ * Source of the ABI: the code that GCC 4.4 to 13 emit. Code of an older compiler passes fewer arguments, and does not
+ * set the flags of the others. An entry point reads such an argument only if its flag is set. */
 #ifndef PS_GOMP_TASK_H
 #define PS_GOMP_TASK_H
 
@@ -24,10 +24,11 @@ enum gomp_task_flags {
 };
 
 /* Returns the core's list of dependences, made from the words that compiled code passes for depend clauses. The list
- * refers to these words, so they must outlive it. word[0] not 0: word[0] addresses begin at word[2]. The first word[1]
- * of them are out or inout, the others are in. word[0] == 0: word[1] entries begin at word[5]. They are word[2]
- * addresses for out or inout, word[3] for mutexinoutset, word[4] for in, and then pointers to omp_depend_t objects
- * (address and kind). A NULL address among those for out means omp_all_memory. */
+ * refers to these words, so they must outlive it. There are two layouts:
+ *   word[0] not 0: word[0] addresses begin at word[2]. The first word[1] of them are out or inout, the others are in.
+ *   word[0] == 0: word[1] entries begin at word[5], in this order: word[2] addresses for out or inout, word[3]
+ *   addresses for mutexinoutset, word[4] addresses for in, and pointers to omp_depend_t objects (address and kind).
+ * A NULL address for out means omp_all_memory. */
 struct ort_depend_list gomp_depend_list(void **words);
 /* Returns the core's list of the n omp_depend_t objects, which follow one another in memory and must outlive the
  * list. */

@@ -1,5 +1,5 @@
-/* GNU entry points: for and doacross over long, and the end of loops over both types (cancel.c: of those that can be
- * cancelled). */
+/* GNU entry points: loops and doacross loops over long. The functions that end a loop are the same for both types, and
+ * are here too. cancel.c has those for loops that can be cancelled. */
 #define LOOP_VALUE long
 #define LOOP_NAME(x) GOMP_loop_##x
 #define LOOP_STATIC(x) x##_loop

@@ -42,8 +42,8 @@ static PS_NOINLINE bool LOOP_STATIC(next_otherwise)(struct ort_thread *t, LOOP_V
 {
     return GOMP_BOUNDS(LOOP_VALUE, lo, hi, ort_loop_next_otherwise(t, lo_, hi_));
 }
-/* The next chunk of a plain dynamic loop is computed inline, since most chunks are of this kind. The caller is in the
- * loop, so it is an OpenMP thread. */
+/* NEXT_DYNAMIC computes the next chunk of a plain dynamic loop inline, since most chunks are of this kind. Its caller
+ * has begun the loop, so it is an OpenMP thread, which ee_local_inline finds. */
 #define NEXT_DYNAMIC(name)                                                                              \
     PS_EXPORT bool LOOP_NAME(name##_next)(LOOP_VALUE * lo, LOOP_VALUE * hi)                             \
     {                                                                                                   \

@@ -47,8 +47,8 @@ PS_EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned num_thread
 {
     if (!ORT_MEMBERS_APART)
         parallel(fn, data, num_threads, flags, NULL);
-    /* The fast path takes all of `flags` for proc_bind, because compilers set no other bit today. If another bit is
-     * set, the fast path fails, and `region` masks the bit. */
+    /* ort_parallel_again takes all of `flags` for proc_bind, because compilers set no other bit today. If another bit
+     * is set, ort_parallel_again returns false, and `region` masks the bit. */
     else if (!ort_parallel_again(fn, data, num_threads, flags))
         parallel_anew(fn, data, num_threads, flags);
 }

@@ -1,7 +1,7 @@
-/* GNU entry points that libgomp's offloading plug-ins call. Such a plug-in is never loaded here, since the host is the
- * only device. But the program may itself load a plug-in, which then finds each symbol that it needs. A plug-in calls
- * these functions only for work that the runtime gave to it, and this runtime gives none. So a call ends the program
- * with one line. Source: libgomp-plugin.h of GCC 12 and its trunk. */
+/* GNU entry points that libgomp's offloading plug-ins call. The runtime never loads such a plug-in, since the host is
+ * the only device. The program may load one, and then the plug-in must find these symbols. A plug-in calls them only
+ * for work that a runtime gave to it, and this runtime gives none. So a call ends the program with one line. Source:
+ * libgomp-plugin.h of GCC 12 and its trunk. */
 #include "check.h"
 #include "gomp.h"
 

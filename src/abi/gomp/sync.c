@@ -39,8 +39,8 @@ PS_EXPORT void GOMP_critical_name_end(void **name)
 PS_EXPORT void GOMP_atomic_start(void) { ort_routine_enter(&atomic_regions, ORT_MUTEX_ATOMIC, 0); }
 PS_EXPORT void GOMP_atomic_end(void) { ort_routine_leave(&atomic_regions, ORT_MUTEX_ATOMIC); }
 
-/* Reductions take the lock of atomic regions, because parts of a program that older compilers made combine their
- * reductions under that lock. */
+/* Reductions take the lock of GOMP_atomic_start. Code of older compilers combines its reductions under that lock, and a
+ * program may contain such code as well. */
 PS_EXPORT void GOMP_reduction_start(void)
 {
     if (PS_UNLIKELY(ort_tool_on()))

@@ -1,9 +1,9 @@
 /* GNU entry points: target constructs, on the host.
  *
- * Mapped data is the program's own data. The entry points see to copies for firstprivate (map kind 12 in the low byte;
- * the high byte is the logarithm of the alignment), dependences, nowait (makes a task), a region's thread limit, and
- * teams. A construct for omp_invalid_device ends the program, as with libgomp. With OMP_TARGET_OFFLOAD=mandatory a
- * construct for any device but the host does so. */
+ * Data is not moved: a mapped variable is the program's own variable. Handled are: firstprivate data, which is copied;
+ * dependences; nowait, which makes the construct a task; the thread limit; teams. In a word of map kinds the low byte
+ * is the kind, and the high byte the logarithm of the alignment. A construct for omp_invalid_device ends the program,
+ * as with libgomp. With OMP_TARGET_OFFLOAD=mandatory a construct for any device but the host ends it too. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static void check_device(int device)
         no_device("omp_invalid_device encountered");
 }
 
-/* Returns the thread limit that a region's arguments contain (GCC's GOMP_TARGET_ARG_*); 0: none. */
+/* Returns the thread limit that the arguments of a target construct contain (GCC's GOMP_TARGET_ARG_*), or 0 if they
+ * contain none. */
 static unsigned target_thread_limit(void **args)
 {
     while (args != NULL && *args != NULL) {
@@ -57,7 +58,7 @@ static unsigned target_thread_limit(void **args)
 
 static bool is_firstprivate(unsigned short kind) { return (kind & 0xff) == KIND_FIRSTPRIVATE; }
 
-/* Returns the bytes that all firstprivate copies need, including room to align each of them. */
+/* Returns how many bytes all firstprivate copies need, including room to align each of them. */
 static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *kinds)
 {
     size_t bytes = 0;
@@ -67,9 +68,9 @@ static size_t copies_bytes(size_t n, const size_t *sizes, const unsigned short *
     return bytes;
 }
 
-/* Copies firstprivate data to `room`, and makes the addresses point to the copies. If the data belongs to an array
- * descriptor, an "attach" entry follows. Its address leads to the descriptor's address, and its size is the index of
- * the descriptor's word that points to the data. That word then gets the address of the copy. */
+/* Copies each piece of firstprivate data to `room`, and replaces its address in `addresses` by that of the copy. Data
+ * of an array has an "attach" entry behind its own: addresses[i + 1] points to a pointer to the array's descriptor.
+ * Word number sizes[i + 1] of the descriptor is the pointer to the data, which becomes the address of the copy. */
 static void make_copies(char *room, size_t n, void **addresses, const size_t *sizes, const unsigned short *kinds)
 {
     for (size_t i = 0; i < n; i++) {
@@ -100,8 +101,8 @@ static void run_deferred(void *data)
     ort_target(d->fn, d + 1, d->limit);
 }
 
-/* Made on the stack of GOMP_target_ext; build_deferred makes the task's struct deferred from it. build_deferred, which
- * the core calls with the address of the task's data, also copies the firstprivate data. */
+/* What build_deferred makes a task's struct deferred from. GOMP_target_ext has it on its stack, and calls the core,
+ * which calls build_deferred with the address of the new task's data. */
 struct deferred_source {
     struct deferred head;
     void **addresses;
@@ -168,8 +169,8 @@ PS_EXPORT void GOMP_target(int device, void (*fn)(void *), const void *unused, s
 
 static void empty_target_body(void *data) { (void)data; }
 
-/* Called by constructs that would move data to or from a device. Waits for the construct's dependences, or with nowait
- * makes an empty task that has them. */
+/* Called for constructs that move no data here. Waits for the tasks on which the construct depends. With nowait it
+ * makes an empty task instead, which has the construct's dependences. */
 static void order(unsigned flags, void **depend)
 {
     if (depend == NULL)

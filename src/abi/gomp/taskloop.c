@@ -28,8 +28,8 @@ static PS_ALWAYS_INLINE struct call call_of(void (*fn)(void *), void *data, void
     return c;
 }
 
-/* The head of the data block if a long is narrower than the core's bounds. The core would store bounds of 64 bits, so
- * submit_narrow makes each task and stores its bounds. */
+/* The head of the data block where a long is narrower than 64 bits. The core would store bounds of 64 bits, so
+ * submit_narrow makes each task and stores its bounds as longs. */
 struct narrow_head {
     long bounds[2];
     uintptr_t *reductions;

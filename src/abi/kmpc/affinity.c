@@ -1,20 +1,19 @@
 /* Makes places from KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run.
  *
- * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. With a type or a proclist
- * KMP_AFFINITY has priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY; otherwise these count. In a process
- * whose program was built for libgomp any of these three, if set, has priority over KMP_AFFINITY. A place is a group of
- * processors of the given granularity. The list has one place for each processor of the process, or with noduplicates
- * one for each group. Its order:
- *   compact, logical     by package, core, thread; permute p: sorted first by the p innermost of these, innermost first
+ * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. If it has a type or a proclist,
+ * it has priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY. In a process whose program was built for
+ * libgomp these three have priority. A place is a group of processors of the given granularity. The list has one place
+ * for each processor of the process, or with noduplicates one for each group. The type says in which order:
+ *   compact, logical     by package, core, thread. permute p: the p innermost of these come first, innermost first
  *   scatter, physical    as compact with permute 2 - p: by thread, core, package
  *   balanced             as compact; with more members than places neighbouring members share one
  *   explicit             as listed, each processor with its group
  *   none, disabled       no places
- * offset: the place of the initial thread. Members take places in the list's order from there on ("close"), and begin
- * again at the list's start. KMP_HW_SUBSET removes processors: [:]item,item.. with item = [number|*]layer[@offset],
- * layers s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). A layer's number and offset are counted
- * within the next outer layer that has an item; without the colon, packages and cores count as layers with an item. The
- * process's set of processors is narrowed before its processors are counted.
+ * offset: the place of the initial thread. Members take the places that follow it in the list ("close"), and after the
+ * last place the first. KMP_HW_SUBSET removes processors: [:]item,item.. with item = [number|*]layer[@offset], layers
+ * s(ockets), n(odes), l3, ll, d(ies), l2, tile, c(ores), t(hreads). An item keeps `number` groups of its layer and
+ * skips `offset` before them, in each group of the next outer layer that has an item. Without the colon packages and
+ * cores have an item in any case.
  *
  * KMP_AFFINITY is read with the other KMP_ variables (env.c). KMP_HW_SUBSET is read when processors are first counted
  * (the core's hook), since programs set it themselves before their first OpenMP call. Callers: env.c
@@ -143,9 +142,9 @@ static bool read_subset(const char *p, struct subset *out)
     }
 }
 
-/* In each enclosing group keeps the groups of the layer that the item asks for, and clears kept[] of the others.
- * within[i] names the enclosing group of processor i by the group's first processor; afterwards it names the layer's
- * group. Returns false if there are fewer groups than the item asks for, or no memory. */
+/* Keeps the groups of `layer` that the item asks for, in each group of the enclosing layer, and clears kept[] for the
+ * processors of the others. On entry within[i] is the first processor of the enclosing group of processor i; on return,
+ * of its group of `layer`. Returns false if there are fewer groups than the item asks for, or no memory. */
 static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                        bool *kept)
 {
@@ -240,7 +239,8 @@ void kmpc_affinity_forget(void)
 struct key {
     unsigned at[3], index;
 };
-static unsigned innermost_first; /* how many of at[], from the back, `compare` looks at first */
+/* How many of the last elements of at[] `compare` compares first, from the last one backwards (permute). */
+static unsigned innermost_first;
 
 static int compare(const void *a, const void *b)
 {
@@ -400,9 +400,9 @@ void kmpc_affinity_env_read(void)
     if (asked.beyond && has_processors_beyond())
         complain_of_affinity("KMP_AFFINITY", text, "asks for processors beyond those of the process; using its own");
     kmpc_settings.no_affinity = asked.type == KMPC_DISABLED;
-    /* The type may still be "none" here: two types were given and "none" was the first, or "explicit" has no proclist.
-     * Then make_places makes one place with all processors, so no thread is bound, and the policy of the type that was
-     * read last is shown, as in libomp. */
+    /* As in libomp, the type may be "none" although a type that binds was read: if "none" was the first of two types,
+     * or if "explicit" has no proclist. Then make_places makes one place with all processors. So no thread is bound,
+     * but the policy of the type that was read last is shown. */
     if (asked.policy && asked.type != KMPC_DISABLED) {
         ort_places_ask(make_places, asked.type != KMPC_BALANCED, asked.offset);
         return;

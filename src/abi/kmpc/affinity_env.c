@@ -1,9 +1,9 @@
 /* KMP_AFFINITY: [modifier,..]type[,permute[,offset]], in any order.
  *
- * It is read as libomp 19 reads it. A word is recognised by its beginning; text after it is reported and ignored. If
- * two types are given, the first decides where places are, and the last whether threads are bound. A number that is
- * neither permute nor offset, an unknown word, and a list that cannot be read are each reported by one line, and the
- * rest counts. See affinity.c. */
+ * It is read as libomp 19 reads it. A word is recognised by its beginning; text after the word is reported and ignored.
+ * If two types are given, the first decides where places are, and the last whether threads are bound. Each of these is
+ * reported by one line and ignored: a number that is neither permute nor offset, an unknown word, a list that cannot be
+ * read. See affinity.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct reader {
     unsigned number[2], numbers;
 };
 
-/* Reports the item that begins at `start` and ends at the next comma; it is ignored. */
+/* Reports that the item from `start` to the next comma is ignored. */
 static void complain_of_item(const struct reader *r, const char *start, const char *what)
 {
     char item[64];
@@ -172,8 +172,8 @@ static bool take_affinity_number(struct reader *r)
     return true;
 }
 
-/* Called when the whole text has been read. Settles the type, which a proclist may change, and sets permute and offset,
- * which depend on the type, from the numbers. */
+/* Called when the whole text has been read. Decides the type, which a proclist may change. Then sets permute and offset
+ * from the numbers of the text: how they count depends on the type. */
 static void settle_affinity(struct reader *r)
 {
     struct kmpc_affinity *a = r->out;

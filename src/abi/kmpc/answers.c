@@ -2,16 +2,16 @@
  * teams' limits, pausing. versions.S has the routines that both answer alike. The values are the core's. They are
  * returned as libomp 19 would return them:
  * - If a process's threads are not bound, it has one place, with all processors. It has none with
- *   KMP_AFFINITY=disabled, nor with OMP_PROC_BIND=disabled if KMP_AFFINITY has no type and no GOMP_CPU_AFFINITY is set.
+ *   KMP_AFFINITY=disabled. Without GOMP_CPU_AFFINITY and a type in KMP_AFFINITY it has none with OMP_PROC_BIND=disabled
+ *   either.
  * - With KMP_AFFINITY=reset a root has no place before its first region.
  * - The number of processors is that of the process at its start.
  * - With places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for, the policy is 5 (proc_bind_intel).
  * - omp_set_nested(1) does not change a limit above one. omp_get_nested is true if the limit is above one.
  * - A number of teams, or a limit for teams, below one counts as one.
- * - A pause lasts until the next region. Meanwhile another pause is refused (1). Inside of a region a pause is only
- *   noted.
- * Callers: any thread. State: kmpc_paused, relaxed, because programs that pause in several threads at once rely on no
- * order. */
+ * - A pause lasts until LLVM's compiled code next opens a region. Until then another pause is refused (1).
+ * Callers: any thread. State: kmpc_paused, read and written relaxed: programs that pause in several threads at once
+ * rely on no order. */
 #include <limits.h>
 
 #include "env.h"
@@ -152,7 +152,8 @@ int kmpc_pause(int kind)
 {
     if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
         return 1;
-    ort_pause(kind == HARD); /* refuses inside of a region, which does not matter here */
+    /* Inside of a region ort_pause refuses. The answer here is 0 all the same. */
+    ort_pause(kind == HARD);
     ps_store_relaxed(&kmpc_paused, true);
     return 0;
 }

@@ -107,9 +107,10 @@ PS_EXPORT void __kmpc_calc_original_ivs_rectang(PS_UNUSED struct kmpc_location *
     }
 }
 
-/* Looks for iteration *number among those of `level` and the levels inside, when the loops around have the values
- * `ivs`. True: found; ivs has the iteration's values. False: *number is reduced by the number of these iterations. *all
- * grows by the iterations of each innermost loop that the search has reached. */
+/* Looks for iteration *number of the nest that `level` and the levels inside it form. ivs has the values of the loops
+ * around. Returns true if the nest has the iteration, and stores its values in ivs. Otherwise subtracts the nest's
+ * number of iterations from *number, and returns false. Adds to *all the iterations of each innermost loop that the
+ * search reaches. */
 static bool walk(const struct nest *nest, uint32_t level, uint64_t *ivs, uint64_t *number, uint64_t *all)
 {
     const struct bounds *b = &nest->level[level];

@@ -1,16 +1,16 @@
 /* LLVM entry points: loops and sections for which compiled code asks for one chunk after the other.
  *
- * Bounds are inclusive. The core returns a chunk as its first value and the value after its last, both 64 bits wide.
- * When no chunk is left, the thread leaves the loop. If a loop is cancelled, compiled code leaves it early, and the
- * runtime notices that at the next barrier or loop. If no barrier follows the loop of a combined construct, it notices
- * at the region's end (kmpc_leave_cancelled_loop). clang 19 calls dispatch_deinit only if the loop was not cancelled.
- * Schedules in multiples of a vector's length hand out vectors (`unit` iterations each). In an ordered loop the core
- * passes the turn from chunk to chunk, so dispatch_fini, which is called after each iteration, has nothing to do.
+ * Bounds are inclusive. The core returns a chunk as its first value and the value after its last, both 64 bits wide. A
+ * thread that gets no further chunk leaves the loop. From a cancelled loop compiled code jumps out, and clang 19 does
+ * not call dispatch_deinit. The runtime then leaves the loop at the next barrier or loop, or, if no barrier follows a
+ * combined construct's loop, at the region's end (kmpc_leave_cancelled_loop). Some schedules have chunks that are
+ * multiples of a vector's length. For these the core hands out numbers that stand for `unit` iterations each. In an
+ * ordered loop the core passes the turn from chunk to chunk, so dispatch_fini, which is called after each iteration,
+ * has nothing to do.
  *
  * dispatch_next claims a chunk of a plain dynamic loop (workshare.h) inline, by one addition. In all other cases, the
  * loop's last chunk included, it jumps to a function that gets the arguments in the same registers. So the fast path
- * saves no registers. The numbers that the core hands out stand for iterations, or for vectors. A loop of vectors is
- * never a plain dynamic one, and its chunks are never claimed in batches. */
+ * saves no registers. A loop of vectors is never a plain dynamic one, and its chunks are never claimed in batches. */
 #include "kmpc.h"
 #include "loop_steps.h"
 
@@ -74,10 +74,10 @@ static bool has_chunk(int32_t number)
     return number != (34 & 0x1f) && number != (38 & 0x1f) && number != (40 & 0x1f) && number != (41 & 0x1f);
 }
 
-/* Returns the unit of a loop of vectors: how many iterations each number that the core hands out stands for. It is the
- * length of a vector, times the chunk size in OMP_SCHEDULE with schedule(runtime). With schedule(runtime) it also
- * stores the schedule in *s, and sets *chunk, the loop's chunk size in units: 1, or 0 if OMP_SCHEDULE has no chunk
- * size. */
+/* Returns the unit of a loop of vectors: how many iterations each number of the core stands for. That is the length of
+ * a vector. With schedule(runtime) it is this length times the chunk size of OMP_SCHEDULE, if there is one; then the
+ * function also stores the schedule in *s, and in *chunk the loop's chunk size in units. That is 1, or 0 without a
+ * chunk size. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {

@@ -73,16 +73,16 @@ static PS_NOIPA int32_t DISPATCH_NAME(next_chunk)(struct ort_thread *t, PS_UNUSE
         step = (uint64_t)((int64_t)step / (int64_t)t->loop.unit);
     return DISPATCH_NAME(give_chunk)(lo, hi, step, hi == d->end, last, lower, upper, stride);
 }
-/* Called if the program's caller is no OpenMP thread (returns 0: no chunk), or has passed a null pointer for a bound
- * (ends the program). */
+/* Called if the calling kernel thread is no OpenMP thread, or if a bound's pointer is NULL. In the first case returns
+ * 0: there is no chunk. In the second case ends the program. */
 static PS_NOIPA int32_t DISPATCH_NAME(next_of_none)(struct kmpc_location *at, PS_UNUSED int32_t gtid,
                                                     PS_UNUSED int32_t *last, BOUND *lower, BOUND *upper,
                                                     PS_UNUSED STEP *stride)
 {
     return no_loop(at, DISPATCH_TEXT(DISPATCH_NAME(__kmpc_dispatch_next)), lower == NULL || upper == NULL);
 }
-/* Called when a claim has reached the loop's end: the caller has claimed the numbers from `at` on. Stores the loop's
- * last chunk and returns 1 if `at` is in the loop; otherwise leaves the loop and returns 0. */
+/* Called when a claim has reached the loop's end; the claim is of the numbers from `at` on. If `at` is in the loop,
+ * stores the loop's last chunk and returns 1. Otherwise leaves the loop and returns 0. */
 static PS_NOIPA int32_t DISPATCH_NAME(last_chunk)(struct ort_thread *t, uint64_t at, int32_t *last, BOUND *lower,
                                                   BOUND *upper, STEP *stride)
 {

@@ -54,7 +54,7 @@ PS_EXPORT void __kmpc_doacross_init(PS_UNUSED struct kmpc_location *at, PS_UNUSE
 }
 
 /* Stores in *n how many iterations of one loop come before `position`. Returns false if `position` is before the first.
- * Compilers mostly count from 0 by 1, and a division takes longer than the rest of this function. */
+ * Compilers mostly count by 1. That case has no division, which would take longer than the rest of this function. */
 static PS_ALWAYS_INLINE bool iterations_before(int64_t position, int64_t lower, int64_t stride, uint64_t *n)
 {
     if (PS_LIKELY(stride == 1)) {

@@ -4,20 +4,18 @@
  * KMP_ENABLE_TASK_THROTTLING, KMP_TEAMS_THREAD_LIMIT, KMP_PLACE_THREADS, KMP_DISP_NUM_BUFFERS (only checked);
  * KMP_AFFINITY and KMP_HW_SUBSET: affinity_env.c, affinity.c. As with libomp, KMP_STACKSIZE and KMP_LIBRARY have
  * priority over OMP_STACKSIZE and OMP_WAIT_POLICY. KMP_TEAMS_THREAD_LIMIT is for all teams of a league together: a team
- * has its share, or its own limit if that is lower. Ignored, since nothing here depends on them, or no program is known
- * to: KMP_ALL_THREADS, KMP_DEVICE_THREAD_LIMIT, KMP_FORCE_REDUCTION, KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK,
- * KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL, KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE,
- * KMP_HIDDEN_HELPER_AFFINITY, LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT,
- * KMP_MWAIT_HINTS, KMP_TPAUSE.
+ * has its share, or its own limit if that is lower. Ignored: KMP_ALL_THREADS, KMP_DEVICE_THREAD_LIMIT,
+ * KMP_FORCE_REDUCTION, KMP_DUPLICATE_LIB_OK, KMP_INIT_AT_FORK, KMP_TEAMS_PROC_BIND, KMP_HOT_TEAMS_MAX_LEVEL,
+ * KMP_HOT_TEAMS_MODE, KMP_TASK_STEALING_CONSTRAINT, KMP_DYNAMIC_MODE, KMP_HIDDEN_HELPER_AFFINITY,
+ * LIBOMP_USE_HIDDEN_HELPER_TASK, LIBOMP_NUM_HIDDEN_HELPER_THREADS, KMP_USER_LEVEL_MWAIT, KMP_MWAIT_HINTS, KMP_TPAUSE.
  *
- * The KMP_ variables count if a part of the process was built for libomp. They count at once if an object that is
- * loaded together with this library needs a library with one of libomp's names. Otherwise they count from the first
- * call of a libomp entry point on (kmpc_env_read_late), as when such a library is loaded later. The core's constructor
- * reads them after OpenMP's own variables (ort_env_hook), so the KMP_ values remain. The other variables have the
- * defaults and meanings of libgomp or of libomp. The first loaded object that needs a runtime decides which; the
- * program comes before its libraries. If there is none, the name under which this library was loaded decides. In
- * libomp's case warnings begin as libomp's do ("OMP: Warning #N: ", which users' scripts look for), and OMP_DISPLAY_ENV
- * has libomp's form. All this is found out before any variable is read. */
+ * The KMP_ variables count if a part of the process was built for libomp. They are read at the start if an object that
+ * is loaded together with this library needs a library with one of libomp's names. Otherwise they are read at the first
+ * call of a libomp entry point (kmpc_env_read_late). The core's constructor reads them after OpenMP's own variables
+ * (ort_env_hook), so KMP_ values replace OpenMP's. The other variables have the defaults and meanings of libgomp or of
+ * libomp. The first loaded object that needs a runtime decides which; the program comes before its libraries. If there
+ * is none, the name under which this library was loaded decides. In libomp's case warnings begin as libomp's do ("OMP:
+ * Warning #N: ", which users' scripts look for), and OMP_DISPLAY_ENV has libomp's form. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -48,9 +46,9 @@ static void complain_of_variable(const char *name, const char *value, const char
     ps_warn("%s=\"%s\" %s instead", name, value, what);
 }
 
-/* Parses "infinite", or a number of ms (default) or us; text after a unit is ignored. Returns true if the whole text
- * was valid. If it was not, *t has what could be read, infinite for a time too large for libomp, or the default, as in
- * libomp. */
+/* Parses "infinite", or a number of ms (default) or us, into *t; text after a unit is ignored. Returns true if the
+ * whole text is valid. If not, *t is what libomp makes of the text: the number at its beginning, infinite if that is
+ * too large for libomp, or the default if there is no number. */
 static bool parse_blocktime(const char *text, struct kmpc_time *t)
 {
     const char *p = spelling_skip(text);
@@ -96,8 +94,8 @@ static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
     int32_t *wait = &kmpc_settings.blocktime.amount;
-    /* Without KMP_LIBRARY only what kmp_get_library and kmp_get_blocktime return is set here; the core itself has read
-     * OMP_WAIT_POLICY. */
+    /* Without KMP_LIBRARY nothing is set but the answers of kmp_get_library and kmp_get_blocktime, because the core
+     * itself has read OMP_WAIT_POLICY. */
     if (text == NULL) {
         if (policy != NULL && spelling_is_word("active", 1, policy)) {
             kmpc_settings.library = KMPC_TURNAROUND;
@@ -183,8 +181,8 @@ static void read_warnings(void)
     ps_warn_quiet = !warnings;
 }
 
-/* Returns whether a variable that may count has changed since the last call. Compares the sum of the variables' hashes
- * (FNV-1a), which does not depend on their order. */
+/* Returns whether a variable of OpenMP, libomp or libgomp has changed since the last call. Compares the sum of the
+ * variables' hashes (FNV-1a), which does not depend on their order. */
 static bool variables_changed(void)
 {
     static uint64_t before;
@@ -231,7 +229,7 @@ static bool is_libomps(const char *file)
 
 enum owner { NEITHER, LIBGOMP, LIBOMP };
 struct owners {
-    enum owner first; /* the runtime that is needed by the first object which needs one */
+    enum owner first; /* the runtime of the first object that needs one */
     bool some_libomps;
 };
 

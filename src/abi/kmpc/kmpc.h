@@ -120,8 +120,8 @@ struct kmpc_thread {
 /* Makes the state of the calling thread, and returns it. t: the thread of the core that has the state
  * (kmpc_carrier). */
 struct kmpc_thread *kmpc_thread_make(struct ort_thread *t);
-/* Returns the thread that has the state for t: t itself, unless t is member 0 of a region. Then it is the thread that
- * opened the region, or, if that thread is a member 0 too, the one that opened the next outer region, and so on. */
+/* Returns the thread in which the state for t is kept. For a member 0 that is the thread that opened its region, and if
+ * this thread is a member 0 too, the search goes on outwards. For every other thread it is t itself. */
 static inline struct ort_thread *kmpc_carrier(struct ort_thread *t)
 {
     while (t->id == 0 && t->team->parent != NULL)
@@ -188,7 +188,8 @@ struct kmpc_schedule {
 };
 /* KMPC_TRIP returns the number of iterations of a loop with inclusive bounds. U: the unsigned type of the bounds'
  * width. kmpc_trips does it for a loop with at least one iteration: distance is that of its bounds, stride its step
- * without the sign. Most loops count by one, and a division takes longer than the rest of a loop's start. */
+ * without the sign. Most loops count by one. That case has no division, which would take longer than the rest of a
+ * loop's start. */
 static PS_ALWAYS_INLINE uint64_t kmpc_trips(uint64_t distance, uint64_t stride)
 {
     return (PS_LIKELY(stride == 1) ? distance : distance / stride) + 1;

@@ -17,9 +17,8 @@ struct kmpc_time {
 struct kmpc_settings {
     bool deterministic; /* KMP_DETERMINISTIC_REDUCTION */
     bool no_affinity;   /* KMP_AFFINITY=disabled: queries find no places and no masks */
-    /* KMP_AFFINITY=reset: a root that asks is told that it has no place before its first region, and outside of regions
-     * it is told its kernel thread's mask, not its place's processors. (The kernel thread has this mask there under any
-     * setting.) */
+    /* KMP_AFFINITY=reset. It changes two answers to a root. Before its first region a root is told that it has no
+     * place. Outside of regions a root is told its kernel thread's mask, not the processors of its place. */
     bool reset;
     bool show; /* KMP_SETTINGS: show the settings when a thread first calls a libomp entry point */
     enum kmpc_library library;
@@ -28,8 +27,8 @@ struct kmpc_settings {
 };
 extern struct kmpc_settings kmpc_settings;
 
-/* Sets one setting by its variable's name, even after the library was loaded. Returns false if the setting cannot be
- * changed any more, or the value cannot be read. */
+/* Sets one setting by its variable's name. Returns false if the value cannot be read, or if the setting cannot be
+ * changed any more after the library was loaded. */
 bool kmpc_set_default(const char *name, const char *value);
 
 /* Shows the settings as KMP_SETTINGS does. */
@@ -39,8 +38,8 @@ void kmpc_display_env(bool verbose);
 /* Returns the size of a thread's stack; if none was set, libomp's default. */
 size_t kmpc_stack_bytes(void);
 
-/* True: the program has asked for a pause, and has since opened no region by __kmpc_fork_call or __kmpc_fork_call_if
- * (answers.c). */
+/* True: the program has asked for a pause, and no region has been opened since by __kmpc_fork_call or
+ * __kmpc_fork_call_if (answers.c). */
 extern _Atomic bool kmpc_paused;
 /* Pauses the runtime; kind is 1 (soft) or 2 (hard). Returns 0; 1: another kind, or a pause lasts already. */
 int kmpc_pause(int kind);
@@ -48,7 +47,7 @@ int kmpc_pause(int kind);
 /* Reads KMP_AFFINITY, or forgets what was read. */
 void kmpc_affinity_env_read(void);
 void kmpc_affinity_forget(void);
-/* Called while the library is loaded: lets KMP_HW_SUBSET be read when processors are first counted. */
+/* Called while the library is loaded. Makes the core read KMP_HW_SUBSET when it first counts processors. */
 void kmpc_affinity_restricts(void);
 /* Called at the first call of a libomp entry point. Reads the KMP_ variables, unless they were read when the library
  * was loaded. */

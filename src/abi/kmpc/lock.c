@@ -37,7 +37,7 @@ LOCK(void, set_nest_lock, nest **lock, ort_routine_set_nest(*lock, kmpc_lock_own
 LOCK(void, unset_nest_lock, nest **lock, ort_routine_unset_nest(*lock));
 LOCK(int, test_nest_lock, nest **lock, ort_routine_test_nest(*lock, kmpc_lock_owner()));
 
-/* libgomp has no such routines, so they have no version of libgomp's beside them and are exported as they are. */
+/* libgomp has no routines of these names, so they need no symbol version. */
 #define HINTED(name, type, init)                                                \
     PS_EXPORT void __kmpc_##name(HEAD type *lock, uintptr_t hint)               \
     {                                                                           \

@@ -159,8 +159,8 @@ PS_EXPORT void __kmpc_fork_teams(struct kmpc_location *where, int32_t argc, kmpc
 
 /* --- a region of one thread: compiled code calls the region's function itself --- */
 
-/* Makes the next number of a num_threads clause's list the nthreads-var of the inner level. Numbers for deeper levels
- * are dropped. */
+/* Called when a region of one thread has begun, if its num_threads clause has a list. The list's next number becomes
+ * nthreads-var for the inner level. The other numbers are dropped. */
 static PS_COLD PS_NOINLINE void serialized_inner_threads(struct kmpc_thread *k)
 {
     struct ort_icv *icv = ort_icv_write(ort_self());

@@ -1,11 +1,11 @@
 /* LLVM entry points: reductions of work-sharing constructs and regions.
  *
  * Compiled code offers up to three ways, and `reduce` answers which one to use. 1: the members combine one after the
- * other, between reduce and end_reduce. 2: they combine with atomic operations. 0: nothing is left to do. In a team of
- * one, beside which no other team of a league runs, the answer is 1 without a lock. Otherwise the answer is 2 if the
- * compiler offers atomic operations, no tool listens, and KMP_DETERMINISTIC_REDUCTION is not set. Else it is 1, under
- * the construct's lock, which also serves teams of a league that run at once. end_reduce finds reduce's answer by the
- * same rules; nothing is stored.
+ * other, between reduce and end_reduce. 2: they combine with atomic operations. 0: nothing is left to do. A team of one
+ * in no league of several teams gets 1, without a lock. Otherwise the answer is 2 if the compiler offers atomic
+ * operations, no tool listens, and KMP_DETERMINISTIC_REDUCTION is not set. Else it is 1, under the construct's lock,
+ * which also serves teams of a league that run at once. end_reduce finds reduce's answer by the same rules; nothing is
+ * stored.
  *
  * With KMP_DETERMINISTIC_REDUCTION the copies are combined in order. Every member offers its copies. Then member 0
  * alone combines them into its own copy, by number, and combines that with the original (1); the others are done (0).
@@ -98,8 +98,8 @@ static PS_ALWAYS_INLINE void end(const struct kmpc_location *at, kmpc_critical *
 REDUCE(reduce, false)
 REDUCE(reduce_nowait, true)
 
-/* Compiled code calls this after answers 1 and 2 of __kmpc_reduce. The barrier is that of the construct, which
- * __kmpc_reduce has left to this call. */
+/* Compiled code calls this after answers 1 and 2 of __kmpc_reduce. The construct's barrier is here, behind the
+ * combining. */
 PS_EXPORT void __kmpc_end_reduce(struct kmpc_location *at, PS_UNUSED int32_t gtid, kmpc_critical *lock)
 {
     KMPC_NOT_NULL(at, lock, "the construct's lock");

@@ -1,11 +1,10 @@
 /* LLVM entry points: loops with a static schedule. They compute bounds; nothing is shared, and nothing is kept.
  *
  * Bounds are inclusive. Compiled code passes a loop's whole range, and gets the calling thread's first chunk and the
- * distance to its next one. Compiled code itself cuts the last chunk at the range's end. If a thread gets no
- * iterations, its lower bound is beyond the upper one (from the start, or set so here), and compiled code runs nothing.
- * distribute: the range is divided among the league's teams. dist_for: first among the teams, then each team's part
- * among its threads. All arithmetic is that of unsigned 64-bit numbers, in which a stride that overflows the loop's
- * type wraps around as the type would. */
+ * distance to its next one. Compiled code itself cuts the last chunk at the range's end. A thread without iterations
+ * gets a lower bound beyond the upper one, and compiled code runs nothing. distribute: the range is divided among the
+ * league's teams. dist_for: first among the teams, then each team's part among its threads. All arithmetic is that of
+ * unsigned 64-bit numbers, in which a stride that overflows the loop's type wraps around as the type would. */
 #include "kmpc.h"
 
 /* A range in 64-bit numbers: `trip` iterations; `first` and `step` modulo 2^64. */
@@ -33,7 +32,7 @@ static struct share chunked(uint64_t trip, uint64_t id, uint64_t n, uint64_t chu
         chunk = trip;
     uint64_t chunks = (trip - 1) / chunk + 1;
     if (n > chunks)
-        n = chunks; /* so that the stride is not much longer than the range */
+        n = chunks; /* keeps the stride, n * chunk, from being much longer than the range */
     struct share s = {.from = id * chunk, .jump = n * chunk};
     if (id < n)
         s.count = trip - s.from < chunk ? trip - s.from : chunk;
@@ -53,9 +52,9 @@ static PS_ALWAYS_INLINE struct share share_of(int32_t kind, uint64_t trip, uint6
     return PS_LIKELY(kind == KMPC_SCHED_STATIC) ? contiguous(trip, id, n) : share_otherwise(kind, trip, id, n, chunk);
 }
 
-/* Returns the static schedule by which a loop with the schedule of this number is divided. Chunks: for 33, 65 (its
- * ordered variant) and 45 (multiples of a vector's length). A distribute schedule stands for itself. All others:
- * contiguous shares. Numbers from 160 on are the same schedules with "nomerge". */
+/* Returns the static schedule that divides a loop with the schedule `number`. A distribute schedule stays as it is. The
+ * schedules 33, 65 (ordered) and 45 (in multiples of a vector's length) have chunks. All others get contiguous shares.
+ * Numbers from 160 on are the same schedules with "nomerge". */
 static PS_NOINLINE int32_t static_kind_otherwise(const struct kmpc_location *at, const char *entry, int32_t number)
 {
     struct kmpc_schedule s;

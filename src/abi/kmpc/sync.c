@@ -1,7 +1,7 @@
 /* LLVM entry points: barrier, masked, single, copyprivate, critical, ordered, flush, cancellation, error.
  *
- * A member that left a loop by a cancellation leaves the loop's work-share slot at the construct's closing barrier,
- * because compiled code does not call the loop's end. */
+ * Compiled code does not call the end of a loop that it has left by a cancellation. So the barrier that closes the
+ * construct gives back the loop's work-share slot. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,8 +137,8 @@ PS_EXPORT void *__kmpc_copyprivate_light(W, G, void *data)
 
 /* --- critical, ordered, flush --- */
 
-/* The slow path of a critical construct: the lock is taken, or is traced for a tool, or `name` is a null pointer.
- * Entered by a jump, with the arguments in the same registers, so that the fast path moves and saves nothing. */
+/* The slow path of a critical construct: the lock is taken, a tool listens, or `name` is NULL. The fast path jumps here
+ * with the arguments in the same registers, so it moves and saves nothing. */
 static PS_NOIPA void critical_otherwise(where at, G, kmpc_critical *name, uint32_t hint, const char *entry,
                                         const void *caller)
 {

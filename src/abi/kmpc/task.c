@@ -5,11 +5,10 @@
  * is in the core's descriptor, after a head of ours.
  *
  * Untied tasks come in parts: a part that ends hands its own task to omp_task and returns. The next part follows at
- * once on the same member, since tasks are tied here. So only that member uses KMPC_TASK_AGAIN. Destructors of a task's
- * private copies run when its body is done. The copies exist from the start, so a cancellation does not keep such a
- * task from running (ORT_TASK_COPIED). A proxy task has no body: its work is done elsewhere, and any thread may report
- * that the work is done (__kmpc_proxy_task_completed), which fulfills the task's event. Failures: without memory the
- * program ends with one line. */
+ * once on the same member, since tasks are tied here. So only that member uses KMPC_TASK_AGAIN. Compiled code makes a
+ * task's private copies before it submits the task. So a task with destructors for them must run even if it is
+ * cancelled (ORT_TASK_COPIED). A proxy task has no body: its work is done elsewhere. Any thread may report that the
+ * work is done (__kmpc_proxy_task_completed). Without memory the program ends with one line. */
 #include "emergency_pool.h"
 #include "kmpc_task.h"
 #include "task_frame.h"
@@ -128,7 +127,7 @@ static PS_ALWAYS_INLINE void kmpc_run(void *data)
         head->task.data1.destructors(kmpc_number(head->core->owner), &head->task);
 }
 
-/* For tied tasks, which have one part, or none. */
+/* Runs a tied task without destructors: its routine runs once, if it has one. */
 void kmpc_task_body_in_one(void *data)
 {
     struct kmpc_task_head *head = data;
@@ -248,7 +247,7 @@ static PS_NOINLINE void runs_itself(struct ort_thread *t, void *frame)
 #else
 #define PROGRAM_FRAME 2
 #endif
-/* Begins a task in a frame. Whether the task is tied would matter to a tool only. */
+/* Begins a task in a frame. Whether the task is tied would matter to tools only. */
 static PS_ALWAYS_INLINE void begin_in_frame(struct ort_thread *t, struct kmpc_task_head *head, unsigned around)
 {
     ort_frame_enter_from(t, 0, around);
@@ -407,7 +406,7 @@ static struct ort_depend as_written(const void *list, size_t i)
     return dependence_of(i < d->n_first ? &d->first[i] : &d->second[i - d->n_first]);
 }
 
-/* Stores both lists in *d, and returns the core's list of them; NULL: empty. free_dependences frees them. */
+/* Stores both lists in *d, and returns the core's list of them, or NULL if both are empty. See free_dependences. */
 static const struct ort_depend_list *gather_dependences(struct dependences *d, int32_t n,
                                                         const struct kmpc_depend *list, int32_t m,
                                                         const struct kmpc_depend *noalias)
@@ -438,8 +437,8 @@ static void free_dependences(struct dependences *d)
         ort_mem_free(d->all);
 }
 
-/* Gathers a few dependences of the kinds in, out and inout as addresses. Those that write come first; the others follow
- * from the back. Returns false if there are other kinds, or too many. */
+/* Stores the addresses of a few dependences in *d. Those of out and inout fill the array from its front, those of in
+ * from its back. Returns false if there are other kinds, or too many. */
 static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, const struct kmpc_depend *list)
 {
     if (PS_UNLIKELY(n > FEW))

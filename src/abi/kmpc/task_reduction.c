@@ -1,20 +1,19 @@
 /* LLVM entry points: task reductions.
  *
- * Unlike with the GNU compilers, the runtime initialises and combines the copies. A construct's block has the core's
- * layout (ort/task/task_reduction.c), so that the core finds it wherever a task looks for it. In memory each thread's
- * copies are
- *   head: for thread 0: struct common, if members share the construct
- *   for each item: a word that is not 0 once the copy is initialised, then the copy
- * A thread's copy is initialised when the thread first asks for it. No other thread uses the copy until the group has
+ * Here the runtime initialises and combines the copies; in code of the GNU compilers the compiled code does. A
+ * construct's block has the core's layout (ort/task/task_reduction.c), so that the core finds it wherever a task looks
+ * for it. MEMORY leads to each thread's copies. For each item there are a word that is not 0 once the copy is
+ * initialised, and the copy. If members share the construct, thread 0's copies have a struct common before them. A
+ * thread's copy is initialised when the thread first asks for it. No other thread uses the copy until the group has
  * ended.
  *
  * taskgroup: taskred_init is called inside of it, and end_taskgroup combines. parallel and work-sharing constructs with
- * reduction(task, ..): each member calls modifier_init and modifier_fini. The members share one memory. The first one
- * to come makes it, and the last one to leave combines. The construct's own barrier is between the combining and every
- * reader of the result. Later members read the first member's block. So no block is freed before all members have left:
- * the last one frees them all. Shared fields: common.left (push by compare-and-swap, release; taken by the last
- * member), common.count (acq_rel: the last member sees all copies). Failures: without memory the program ends with one
- * line. OpenMP 5.2 section 5.5.8. */
+ * reduction(task, ..): each member calls modifier_init and modifier_fini, and the members share one memory. The first
+ * member to come makes it, and the last one to leave combines. The construct's barrier comes after that, so every
+ * member reads the result behind it. The members also read the first member's block, so each block stays until the last
+ * member to leave frees all. Shared fields: common.left (push by compare-and-swap, release; taken by the last member),
+ * common.count (acq_rel: the last member sees all copies). Failures: without memory the program ends with one line.
+ * OpenMP 5.2 section 5.5.8. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +34,8 @@ struct old_input {
     uint32_t flags;
 };
 
-/* Words of a block: see ort/task/task_reduction.c. The core keeps the allocator clause in ALLOCATOR; the address of
- * `mark` there means that a block is from this file. */
+/* Words of a block: see ort/task/task_reduction.c. In a block that this file has made, ALLOCATOR is the address of
+ * `mark`; in others it is the allocator clause. */
 enum { ITEMS, BYTES, MEMORY, ALLOCATOR, NEXT, FIRST, END, ITEM };
 #define ITEM_WORDS 3
 static const char mark;

@@ -5,10 +5,10 @@
  * is one, constructs what a copy of the bytes does not copy. It is also told which task has the last iterations
  * (lastprivate).
  *
- * Many tasks share one descriptor (ort/task/task_range.h). Its data is the pattern with all that belongs to it. A
- * member runs the tasks in it one after the other, and makes the private copies anew before each. Here too `dup` copies
- * from the pattern itself, which lives until the construct's group is complete. Without a group (nogroup) the pattern
- * may be gone by then, so tasks with `dup` are made one by one. */
+ * Many tasks may share one descriptor (ort/task/task_range.h). It contains a copy of the pattern, in which a member
+ * runs these tasks one after the other. Before each task the private copies are made anew; `dup` makes them from the
+ * pattern itself. The pattern lives until the construct's group is complete. Without a group (nogroup) it may be gone
+ * earlier, so tasks with `dup` then have a descriptor each. */
 #include <string.h>
 
 #include "kmpc_task.h"
@@ -53,17 +53,17 @@ struct many {
     size_t lower_at, upper_at;
     duplicate dup;
     struct kmpc_task *pattern;  /* `dup` copies from it */
-    const struct many *here;    /* this block's address when the addresses in it were set; differs after a move */
+    const struct many *here;    /* this block's address; after a move its old address */
     size_t own_at, own_words;   /* own_at: where a task's own data begins in the kmp_task_t; own_words: its words */
-    uint64_t *own;              /* a task's own data as it was at first; at the end of the block */
+    uint64_t *own;              /* a copy of those words as they were at first; at the end of the block */
     struct kmpc_task_head head; /* what belongs to the task follows */
 };
 #define MANY_BYTES 4096 /* size limit of the pattern */
 
-/* clang's kmp_task_t of a taskloop has both bounds, the step, a flag that `dup` writes, and the reductions' block. A
- * task does not change these. The private copies follow. changes_from returns the offset of the first byte that a task
- * may change: that of the private copies, or, if the task is not laid out like this, that of the first byte after
- * struct kmpc_task. */
+/* Returns the offset of the first byte of the kmp_task_t that a task may change. clang puts both bounds, the step, a
+ * flag that `dup` writes, and the reductions' block first. A task does not change these, so the offset is that of the
+ * private copies, which follow. If the bounds are elsewhere, the layout is unknown, and the offset is that of the first
+ * byte behind struct kmpc_task. */
 enum { BOUNDS_AT = sizeof(struct kmpc_task), PRIVATE_AT = BOUNDS_AT + 5 * sizeof(uint64_t) };
 static size_t changes_from(const struct pattern *p)
 {
@@ -173,8 +173,8 @@ static PS_ALWAYS_INLINE void taskloop(const struct kmpc_location *at, const char
     int64_t from = (int64_t)*lower, to = (int64_t)*upper;
     uint64_t distance = step > 0 ? *upper - *lower : *lower - *upper,
              stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
-    /* The loop is empty if the upper bound is before the lower one. An unsigned loop may look empty, since its bounds
-     * are compared as signed numbers; but then their distance is less than 2^63, and the loop runs. */
+    /* The loop is empty if the upper bound is before the lower one. The bounds are compared as signed numbers, so an
+     * unsigned loop may look empty too. But then the distance of its bounds is less than 2^63, and the loop runs. */
     if (!(step > 0 ? to < from : to > from) || distance < UINT64_C(1) << 63) {
         struct pattern p = {.head = head,
                             .lower_at = (size_t)((char *)lower - (char *)task),

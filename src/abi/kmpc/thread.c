@@ -75,8 +75,8 @@ PS_NOINLINE struct kmpc_thread *kmpc_thread_make(struct ort_thread *t)
     return k;
 }
 
-/* Stores the number of t's thread in t, and returns it. t keeps the number, because the thread whose storage t uses
- * (kmpc_carrier) stays the same, and so does that thread's number. */
+/* Stores in t the number (gtid) of the thread that has t's state (kmpc_carrier), and returns it. Neither that thread
+ * nor its number changes while t exists. */
 PS_NOINLINE int32_t kmpc_number_make(struct ort_thread *t)
 {
     int32_t number = kmpc_thread(t)->number;

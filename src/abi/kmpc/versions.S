@@ -2,10 +2,10 @@
  *
  * A program linked with libomp asks for omp_get_thread_num@VERSION (and, if GCC compiled a part of it, for
  * GOMP_parallel@VERSION). A program linked with libgomp asks for omp_get_thread_num@OMP_1.0. The dynamic linker accepts
- * no other version for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's version nodes, as
- * the default. Here each gets a second name with libomp's version, which jumps to the function. symbols.txt marks the
- * functions that have a second name; the jump costs nothing that could be measured. The locks, whose types differ
- * between the two, are in lock.c. The routines that libomp answers differently are in answers.c and ompc.c. */
+ * no other version for either. The functions themselves (src/abi/user, src/abi/gomp) have libgomp's version nodes. Here
+ * each gets a second name with libomp's version: code that jumps to the function, at no cost that could be measured.
+ * symbols.txt marks these functions. The locks, whose types differ between the two, are in lock.c. The routines that
+ * libomp answers differently are in answers.c and ompc.c. */
 #include "jump.h" /* of this processor */
 
     .text

@@ -1,8 +1,9 @@
 /* OMPD: internal control variables (ICVs), and the environment of the process.
  *
- * The first thirty ICVs have the numbers, names and scopes that LLVM's library gives them, because LLVM's plug-in for
- * gdb relies on them. A thread's ICVs are those of the task that it runs. The runtime does not keep the ICVs of tools;
- * they are read from the process's environment, as it is now. */
+ * The first thirty ICVs have the numbers, names and scopes of LLVM's library, because LLVM's plug-in for gdb relies on
+ * them. A thread's ICVs are those of the task that it runs. The ICVs of tools (tool-var and the like) are in no
+ * structure of the runtime. They are read from the process's environment, which the program may have changed since its
+ * start. */
 #include "process.h"
 
 #include <limits.h>
@@ -24,9 +25,9 @@ enum icv {
     ICV_OLD_NUM_PROCS = 20,
 };
 
-/* The known ICVs, by number. in: the structure that has the value; COMPUTED: a function computes it. field: the value's
- * name in the process's tables; bytes: its size. flag: the tables' name of the bits that are the value; NULL: all
- * bits. */
+/* The known ICVs; the index is the ICV's number. in: the structure that has the value, or COMPUTED if a function
+ * computes it. field: the value's name in the process's tables; bytes: its size. flag: NULL if the value is a number;
+ * otherwise the name, in the tables, of the bits of the field that tell whether the ICV is true. */
 static const struct {
     const char *name;
     ompd_scope_t scope;
@@ -84,10 +85,10 @@ static bool belongs_to_runtimes(uint64_t beginning)
     return false;
 }
 
-/* Reads the next variable that is an OpenMP runtime's, beginning with entry *i of the list, into text, as NAME=VALUE.
- * Advances *i. Returns false if there is none. Tells by a variable's first 8 bytes, read as a number, whether it is a
- * runtime's. So the debugger's read_string, which may not be able to read every text, is called for these variables
- * only. */
+/* Reads the next variable of an OpenMP runtime into text, as NAME=VALUE. *i is the entry of the list at which the
+ * search begins, and afterwards the entry behind the one found. Returns false if there is none. The first 8 bytes of an
+ * entry tell whether it is a runtime's variable. Only then is the whole text read: a debugger's read_string may fail
+ * for some other text. */
 static bool next_variable(struct ompd_aspace_handle *p, uint64_t list, unsigned *i, char *text)
 {
     while (list != 0 && *i < PROCESS_MOST) {
@@ -169,9 +170,9 @@ static uint64_t read_icv(struct ompd_aspace_handle *p, uint64_t at, ompd_icv_id_
     return icvs[id].bytes == 4 && value > INT_MAX ? INT_MAX : value;
 }
 
-/* nthreads-var and bind-var are lists. The first element is the value, the others are for inner levels. The next three
- * functions read counts. nthreads_rest: of the other elements of nthreads-var. bind_rest: of the other elements of
- * bind-var. bind_used: how many of these the levels so far have used. */
+/* nthreads-var and bind-var are lists: the first element is the current value, and the rest is for inner levels.
+ * nthreads_rest and bind_rest return how many elements the rest has. bind_used returns how many elements of the rest
+ * belong to levels that are open already. */
 static uint32_t nthreads_rest(struct ompd_aspace_handle *p, uint64_t task)
 {
     return process_word_in(p, process_pointer_in(p, task, "ort_task.icv"), "icv.nthreads_rest");
@@ -343,9 +344,9 @@ PS_EXPORT ompd_rc_t ompd_enumerate_icvs(ompd_address_space_handle_t *p, ompd_icv
     return process_string(p, icvs[*next].name, name);
 }
 
-/* Checks the arguments of a request. Sets *process, and *at to the address of the handle's task, team or ort_thread; 0
- * for the process's ICVs. For a thread's ICVs that are kept with tasks (IN_ICV), *at is the task that the thread
- * runs. */
+/* Checks the arguments of a request for an ICV. Sets *process and *at. *at is 0 for an ICV of the process, and
+ * otherwise the address of the structure that has the ICV: the handle's task or team, or the ort_thread of the handle's
+ * thread. For a thread's ICV that tasks have (IN_ICV), *at is the task that the thread runs. */
 static ompd_rc_t asked_for(void *handle, ompd_scope_t scope, ompd_icv_id_t id, const void *answer,
                            struct ompd_aspace_handle **process, uint64_t *at)
 {

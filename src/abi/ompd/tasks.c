@@ -152,8 +152,8 @@ PS_EXPORT ompd_rc_t ompd_get_task_in_parallel(ompd_parallel_handle_t *region, in
     return rc;
 }
 
-/* Returns the address of the program's function. `body` may be a function of the runtime that calls the program's; its
- * data then has the address. */
+/* Returns the address of the program's function, of which `body` and `data` are what the core calls. If `body` is one
+ * of the runtime's functions for LLVM's tasks, the program's function is in the kmpc_task at `data`. */
 static uint64_t called_by(struct ompd_aspace_handle *p, uint64_t body, uint64_t data)
 {
     for (unsigned i = 0; i < p->num_fields; i++)
@@ -176,13 +176,14 @@ PS_EXPORT ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_addres
         if (function != 0 && function == common)
             function = process_number(p, process_pointer_in(p, team, "ort_team.data"), 8);
     } else if (task_has_flag(task, "flag.undeferred") && !process_is_tracked(p)) {
-        return process_end(p); /* Without a listener the task was called at once, and its descriptor has no function. */
+        /* Without a listener the runtime calls an undeferred task at once, and its descriptor has no function. */
+        return process_end(p);
     } else {
         uint64_t body = process_pointer_in(p, task->at, "ort_task.fn");
         function = called_by(p, body, process_pointer_in(p, task->at, "ort_task.data"));
     }
     if (function == 0)
-        /* The task has no function: the program itself runs it, as it runs an initial task. */
+        /* There is no function for an initial task: the program itself is its code. */
         process_fails(p, ompd_rc_unavailable);
     *entry = (ompd_address_t){OMPD_SEGMENT_UNSPECIFIED, function};
     return process_end(p);

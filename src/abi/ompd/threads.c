@@ -49,8 +49,8 @@ static bool next_carrier(struct ompd_aspace_handle *p, uint64_t *cursor, struct 
     return p->failed == ompd_rc_ok && found != 0;
 }
 
-/* Returns the innermost ort_thread of the OpenMP thread that has this one: follows the regions that the thread has
- * opened, in which it is member 0. */
+/* Returns the innermost ort_thread of the OpenMP thread to which `thread` belongs. It follows the regions that this
+ * OpenMP thread has opened: in each of them it is member 0. */
 static uint64_t innermost(struct ompd_aspace_handle *p, uint64_t thread)
 {
     for (unsigned steps = 0; thread != 0 && steps < PROCESS_MOST; steps++) {
@@ -81,8 +81,8 @@ static bool carrier_with(struct ompd_aspace_handle *p, ompd_thread_id_t kind, ui
     return false;
 }
 
-/* Returns the innermost ort_thread of the handle's thread. If a kernel thread runs the thread, its entity's pointer is
- * right even while the thread opens or closes a region. */
+/* Returns the innermost ort_thread of the handle's thread. It is taken from the kernel thread that runs the thread, if
+ * there is one: this value is right even while the thread opens or closes a region. */
 uint64_t thread_now(const ompd_thread_handle_t *thread)
 {
     struct ompd_aspace_handle *p = thread->process;

@@ -1,12 +1,11 @@
 /* The functions of the dynamic linker that the runtime calls, for libgomp.a and libomp.a: a static program has no
  * dynamic linker.
  *
- * Does: dlsym finds the names below, which are all that the runtime asks for. The linker has resolved them. The names
- * in NAMES, for RTLD_DEFAULT, are weak references, so a name that the program does not have is NULL. Does not: open
- * libraries. The functions are hidden, and local in the archive, so the program's own calls go to the C library. No
- * other part of the runtime knows of static programs, except the code that knows where the C library's thread-local
- * variables are (uth/tls_layout.h). Rejected: the C library's own functions. Its dlsym finds no name in a static
- * program, and its dlopen makes the linker warn each user. */
+ * Does: dlsym finds the names below, which are all that the runtime asks for. Their addresses are filled in when the
+ * program is linked. For RTLD_DEFAULT these are weak references, so dlsym returns NULL for a name that the program does
+ * not have. Does not: open libraries. The functions are hidden, and local in the archive, so the program's own calls go
+ * to the C library. Rejected: the C library's own functions. Its dlsym finds no name in a static program, and a call of
+ * its dlopen makes the linker print a warning. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -51,10 +50,10 @@ extern char here_dl_load_adds[] __asm__("_dl_load_adds") __attribute__((weak));
 static void no_destructors(void) {}
 
 #ifdef PS_CALLS
-/* The C library's functions that the functions of src/identity replace and call, by dlsym(RTLD_NEXT, NAME). libc.a has
- * each of these functions under a second name as well. The usual name is weak in libc.a, so our function takes its
- * place. A C library function without a second name, or whose usual name is strong, is not interposed
- * (src/abi/symbols.txt), or has a stand-in (src/identity/standins.c). */
+/* Functions of the C library that functions of src/identity replace. The replacement calls the original, which it finds
+ * by dlsym(RTLD_NEXT, NAME). This works in a static program because libc.a has the original under two names: the usual
+ * one is weak, so the replacement takes its place, and the second name still leads to the original. A function for
+ * which this does not hold is not interposed (src/abi/symbols.txt), or has a stand-in (src/identity/standins.c). */
 #define BEHIND(name, second) extern char behind_##name[] __asm__(#second);
 #include "static_behind.inc"
 #undef BEHIND

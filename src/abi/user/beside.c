@@ -4,14 +4,14 @@
  * OpenMP runtimes are loaded, and whether the dynamic linker finds this library's entry points (GOMP_parallel) before
  * theirs.
  *
- * psrun prints what it replaces before it starts a program. But psrun cannot know what the program loads later: each
- * Python wheel has a copy of libgomp under a name of its own. Such a copy is loaded all the same; what counts is whose
- * entry points the dynamic linker finds first. Two cases are not seen: a library that was loaded to search itself first
- * (RTLD_DEEPBIND), and a runtime that was unloaded before the end. Runtimes are recognised by their file's name, as
- * threadpoolctl does. The dynamic linker calls the constructor and the destructor, the core calls `started`, each once;
- * so no two threads use a field at once. A process that ends by _exit (a forked worker) prints nothing. The destructor
- * calls dlsym and dl_iterate_phdr, which take the dynamic linker's lock; the end of a process takes that lock in any
- * case. Cost without PSTHREADS_VERBOSE: at the start and at the end the look-up of one environment variable. */
+ * psrun prints what it replaces before it starts a program, but cannot know what the program loads later. For example,
+ * many Python wheels have a copy of libgomp under a name of its own. Such a copy is loaded beside this library, and the
+ * program uses the one whose entry points the dynamic linker finds first. Runtimes are recognised by their file's name,
+ * as threadpoolctl does. Not seen are a library that was loaded to search itself first (RTLD_DEEPBIND), and a runtime
+ * that was unloaded before the end. A process that ends by _exit (a forked worker) prints nothing at the end.
+ *
+ * The constructor, `started` and the destructor run once each, one after the other, so the variables need no lock. Cost
+ * without PSTHREADS_VERBOSE: the look-up of one environment variable at the start and at the end. */
 #include "user.h"
 
 #include <dlfcn.h>
@@ -35,8 +35,8 @@ static bool has_name_of_runtime(const char *path)
     return false;
 }
 
-/* The names of OpenMP runtimes that loaded objects need (DT_NEEDED), each once, with commas between them. Whether the
- * dynamic linker gave them this library is not checked. Written by the constructor. */
+/* The names of OpenMP runtimes that loaded objects need (DT_NEEDED), each once, with commas between them. The
+ * constructor writes it. It is not checked that these objects have really got this library instead. */
 static char replaced[400];
 
 static void note_runtime_beside(const char *file, PS_UNUSED void *arg)

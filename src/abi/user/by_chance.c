@@ -2,17 +2,17 @@
  * by a weak reference only.
  *
  * A library may test whether it runs in an OpenMP program: it declares omp_in_parallel weak, and calls the routine if
- * it has an address. (OpenBLAS with threads of its own does so, and prints a warning.) If psrun has preloaded this
- * library, for a program that may load a renamed runtime later, such references find this library, although nothing
- * else in the process has the routine. Objects with such a reference get the answers of a program without OpenMP. An
- * object with a strong reference, or one that needs a runtime by name, belongs to an OpenMP program.
+ * it has an address. (OpenBLAS with threads of its own does so, and prints a warning.) psrun may preload this library
+ * into a program without OpenMP, since the program may load a runtime later. Then such a reference finds this library's
+ * routine. The routine answers it as in a program without OpenMP. An object with a strong reference, or one that needs
+ * a runtime by name, belongs to an OpenMP program.
  *
  * Callers: the routines that such libraries call; any thread, any stack; no lock is taken (os_object_at). With a glibc
- * older than 2.35 every query gets the answer of an OpenMP program. The answer for an object, computed for the first
- * routine that the object calls, is kept in a cell: address of the object | answer, one word. The cells are accessed
- * relaxed: a thread that does not find the object's address in its cell computes the answer itself. An object that is
- * loaded at the address of an unloaded one may get the wrong answer. Cost: one load if nothing was preloaded; otherwise
- * a search for the object and a look into its cell. */
+ * older than 2.35 every query gets the answer of an OpenMP program. An object's answer is computed at its first query,
+ * and kept in a cell: one word with the object's address and the answer. The cells are read and written relaxed,
+ * because a thread that does not find the object in the cell computes the answer itself. An object that is loaded at
+ * the address of an unloaded one may get the wrong answer. Cost: one load if nothing was preloaded; otherwise a search
+ * for the object and a look into its cell. */
 #include "by_chance.h"
 
 #include <dlfcn.h>

@@ -13,8 +13,8 @@
 #define INVALID (-4) /* omp_invalid_device */
 #define DEFAULT (-5) /* omp_default_device */
 
-/* Keeps negative numbers, as newer libgomps do; only omp_default_device changes nothing. libgomp 12 changed a negative
- * number to 0. */
+/* Sets the caller's default-device-var. A negative number is kept, as in newer libgomps; libgomp 12 changed it to 0.
+ * The number omp_default_device changes nothing. */
 static void set_default_device(int device)
 {
     struct ort_icv *icv = device != DEFAULT ? ort_icv_write(ort_self()) : NULL;
@@ -69,7 +69,8 @@ PS_EXPORT int omp_target_memcpy(void *to, const void *from, size_t bytes, size_t
     return 0;
 }
 
-/* The source or the destination of a copy between arrays of several dimensions. */
+/* The source or the destination of a copy between arrays of several dimensions: for each dimension where the copied
+ * part begins, and the array's length. */
 struct side {
     const size_t *offset, *dimension;
 };

@@ -1,9 +1,10 @@
 /* Routines for internal control variables: those of the calling task, and those of the process. OpenMP 5.2 sections
  * 18.2 to 18.5.
  *
- * A change concerns the calling task, and what this task makes from then on. The variables of the teams construct
- * belong to the process, as in libgomp; they are plain variables, because a program sets them before it opens teams. A
- * value out of range is ignored, or replaced by the nearest allowed one, without a message, as in libgomp. */
+ * A routine changes the variables of the calling task. Tasks and regions that this task makes afterwards inherit them.
+ * The variables of the teams construct belong to the process, as in libgomp. They are not atomic: a program sets them
+ * before it opens teams. A value out of range is ignored, or replaced by the nearest allowed one, without a message, as
+ * in libgomp. */
 #include "by_chance.h"
 #include "env.h"
 #include "user.h"

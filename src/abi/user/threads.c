@@ -17,8 +17,8 @@ static int team_size(int level)
 
 USER_GET_BY_CHANCE(omp_get_num_threads, (int)ort_self()->team->n, 1)
 USER_GET(omp_get_thread_num, (int)ort_self()->id)
-/* Libraries call omp_in_parallel when they are about to open a region. So a caller that is in no active region waits
- * here for its turn, where roots take turns (ee_take_turn). */
+/* Returns whether the caller is in an active region. If it is in none, it may first wait for its turn (ee_take_turn):
+ * libraries call omp_in_parallel when they are about to open a region. */
 static int in_parallel(void)
 {
     if (ort_self()->team->active_level > 0)
