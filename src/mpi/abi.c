@@ -1,9 +1,9 @@
 /* Finds MPI in the process, and what it allows: see mpi_layer.h.
  *
- * This library is preloaded before it is known whether MPI will be in the process (Python loads MPI late, with symbols
- * that other libraries do not see). So this library is not linked to MPI. At the first call it looks for MPI's library
- * by name among the loaded libraries, and there for each function. If the MPI for which this library was compiled is
- * not loaded, the call is one of another MPI. Then each call goes on to the next definition of its function.
+ * This library is preloaded before it is known whether MPI will be in the process. (Python loads MPI late, with symbols
+ * that other libraries do not see.) So this library is not linked to MPI. At the first call it looks for the MPI for
+ * which it was compiled, by name among the loaded libraries, and there for each function. If that MPI is not loaded,
+ * the program uses another one, and each call goes on to the next definition of its function.
  *
  * States of mpi_mode_word: UNKNOWN -> STRAIGHT or AWARE, by compare-and-swap, at the first call after MPI was
  * initialized; AWARE -> STRAIGHT at MPI_Finalize. All ranks must use the same form of a collective call, blocking or

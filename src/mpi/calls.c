@@ -1,7 +1,7 @@
 /* C's blocking calls between two processes, and the calls that wait and test: see mpi_layer.h.
  *
  * If the mode is not MPI_AWARE, or the caller is no thread of psthreads, the call goes to MPI unchanged. Otherwise it
- * becomes the nonblocking form and a wait. */
+ * becomes calls that do not block, and a wait of the thread between them. */
 #include "mpi_layer.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 
 /* --- beginning and end --- */
 
-/* The time at which MPI_Init ended, by CLOCK_MONOTONIC; 0: it has not ended, or was called by a Fortran interface that
- * does not call the C function. src/trace reads the time: MPI_Init ends at about the same instant in all ranks, so
- * their recordings are aligned by this time. */
+/* When MPI_Init ended, by CLOCK_MONOTONIC. 0: it has not ended, or was called by a Fortran interface that does not call
+ * the C function. src/trace reads this time and aligns the recordings of all ranks by it, because MPI_Init ends at
+ * about the same instant in all of them. */
 PS_EXPORT uint64_t psthreads_mpi_init_ns;
 
 static void init_has_ended(void)
@@ -94,8 +94,8 @@ PS_EXPORT int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 #endif
 
-/* Returns whether a receive from `source` must not be made by MPI_Irecv. Such a receive matches its message first
- * (receive_matched), or goes to MPI unchanged (MPI_PROC_NULL). */
+/* Returns whether a receive from `source` must not be made by MPI_Irecv alone. From MPI_PROC_NULL the receive then goes
+ * to MPI unchanged. From other sources it matches its message first (receive_matched). */
 static inline bool matches_first(int source)
 {
 #ifdef OPEN_MPI
@@ -146,7 +146,8 @@ static bool look_mprobe(struct mpi_wait *wait)
 
 static int probe_once(struct mpi_wait *wait, MPI_Status *status)
 {
-    if (!wait->look(wait)) /* a look of the caller itself: MPI calls the error handler in it, if an argument is wrong */
+    /* The caller itself looks first, so that MPI reports a wrong argument on the caller's thread. */
+    if (!wait->look(wait))
         mpi_await(wait);
     if (!wait->error && status != MPI_STATUS_IGNORE) {
         int error = status->MPI_ERROR; /* only calls with several statuses set MPI_ERROR */
@@ -266,7 +267,7 @@ PS_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *outcount, int
     if (error || *outcount)
         return error;
     error = MPI_OWN(MPI_Testsome)(count, requests, outcount, indices, statuses);
-    if (error || *outcount) /* MPI_UNDEFINED is not 0: no request is active */
+    if (error || *outcount) /* MPI_UNDEFINED, which is not 0, says that no request is active */
         return error;
     struct mpi_any any;
     mpi_any_begin(&any, count, requests);

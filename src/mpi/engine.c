@@ -73,8 +73,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* Looks for runtimes that have been loaded. Called when no known runtime has the calling thread. Not every call looks:
- * only the first, and those after 1, 2, 4, 8 ... calls. */
+/* Looks for runtimes that have been loaded. Called when the calling thread belongs to no known runtime. Not every call
+ * looks: only the first, and those after 1, 2, 4, 8 ... calls. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
@@ -132,9 +132,9 @@ static void take_coming(void)
 }
 
 /* Looks at all waits, unless another thread polls. Returns whether a thread was readied. Called by the watcher, and by
- * a vp that finds no work while it searches (psthreads/data/layer.h). So these looks take no time from threads with
- * work, and a message that comes meanwhile is seen at once. A nonblocking reduction may run a function of the program
- * on the kernel thread that polls, perhaps between two threads. So such a function must not use OpenMP. */
+ * a vp that searches and finds no work (psthreads/data/layer.h): there the looks take no time from threads with work. A
+ * look may make MPI run a function of the program, for a nonblocking reduction. Such a function must not use OpenMP,
+ * because a vp that polls runs no thread. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
@@ -213,10 +213,10 @@ static bool pause_watching(int64_t pause_ns)
     return rested;
 }
 
-/* The main function of the watcher, a kernel thread of this library. It polls if no other thread has polled since its
- * last look, because all vps are busy or sleep. Between looks it sleeps a sixteenth of the time for which nothing has
- * come, at least LEAST_NS and at most MOST_NS. So a long wait costs next to nothing, and a message is seen late by at
- * most a sixteenth of the wait, or by LEAST_NS. */
+/* The main function of the watcher, a kernel thread of this library. Between looks it sleeps. If another thread has
+ * polled meanwhile, it does not poll; otherwise all vps are busy or asleep, and it does. It sleeps a sixteenth of the
+ * time for which nothing has come, at least LEAST_NS and at most MOST_NS. So a long wait costs next to nothing, and a
+ * message is seen late by at most a sixteenth of the wait, or by LEAST_NS. */
 static void *watch_mpi(void *arg)
 {
     int64_t quiet_ns = 0;
@@ -261,7 +261,7 @@ static void engine_after_fork_in_child(void)
     pthread_mutex_init(&layers_lock, NULL);
 }
 
-/* Starts the watcher. The caller must not be in a published wait. Reason: the runtime interposes some of the functions
+/* Starts the watcher. The caller must not have published a wait yet: the runtime interposes some of the functions
  * called below, and moves their caller to a dedicated kernel thread. */
 void mpi_start_watcher(void)
 {

@@ -23,7 +23,8 @@ static int CALL(receive_matched)(void *buf, COUNT count, MPI_Datatype type, int 
     MPI_Request request;
     MPI_Count size = 0;
     COUNT bytes = 0;
-    /* The same receive from MPI_PROC_NULL: MPI reports errors in the buffer's arguments before a message is matched. */
+    /* First the same receive from MPI_PROC_NULL: MPI checks the arguments of the buffer in it, and no message is
+     * matched. */
     int error = MPI_OWN(CALL(MPI_Irecv))(buf, count, type, MPI_PROC_NULL, tag, comm, &request);
     if (error)
         return error;

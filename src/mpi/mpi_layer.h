@@ -50,8 +50,8 @@ enum mpi_mode {
     MPI_STRAIGHT, /* calls go to MPI unchanged */
     MPI_AWARE,    /* calls wait without a vp: MPI_THREAD_MULTIPLE, and not switched off */
 };
-/* Returns the mode, after finding it out if it is unknown. Never returns MPI_UNKNOWN: while MPI is not initialized it
- * returns MPI_STRAIGHT, and the mode stays unknown. */
+/* Returns the mode. If the mode is unknown, finds it out first. While MPI is not initialized, returns MPI_STRAIGHT, and
+ * the mode stays unknown. */
 enum mpi_mode mpi_mode_now(void);
 extern _Atomic uint32_t mpi_mode_word;
 extern bool mpi_collectives; /* whether blocking collective calls use their nonblocking forms */
@@ -83,7 +83,7 @@ struct mpi_wait {
     /* Returns whether what the thread waits for has come, so that its call would not block now. Called by the thread
      * itself or by the polling thread, never by both at once. May be called again after it has returned true. */
     bool (*look)(struct mpi_wait *wait);
-    /* What the look functions read, and in which they keep what they have found. */
+    /* The look functions read these fields, and keep in them what they have found. */
     MPI_Request *request;
     int count, at;
     char *passed_by; /* waits for any request: 1 for each request that is not active */
@@ -105,7 +105,7 @@ bool mpi_can_wait(struct mpi_wait *wait);
 void mpi_await(struct mpi_wait *wait);
 /* Publishes the wait, and returns at once. When wait->look returns true, the polling thread calls wait->done. */
 void mpi_watch(struct mpi_wait *wait);
-/* Starts the watcher, the kernel thread that polls while no processor is idle. Called once, when the mode becomes
+/* Starts the watcher, the kernel thread that polls when no other thread does. Called once, when the mode becomes
  * MPI_AWARE. */
 void mpi_start_watcher(void);
 /* Returns the number of published waits: of threads and of tasks. */
@@ -139,11 +139,11 @@ void mpi_note_handler(void);
  * block. Both return at once if the caller cannot wait; then MPI's own call blocks. */
 void mpi_await_one(MPI_Request *request);
 void mpi_await_all(int count, MPI_Request *requests);
-/* Waiting until any of several requests is complete. MPI also calls a request complete that is not active (a persistent
- * request before it is started), and does not tell the two apart. So the caller proceeds in steps. It tests, and finds
- * no complete request. mpi_any_begin notes the requests that MPI calls complete. The caller tests once more. If it
- * finds none again, the noted requests are not active, and mpi_any_wait waits for the others. mpi_any_end frees the
- * notes. */
+/* Waiting until any of several requests is complete. MPI calls a request complete also if it is not active (a
+ * persistent request before it is started), and does not tell the two apart. So the caller proceeds in steps. It tests,
+ * and finds no complete request. Then mpi_any_begin notes the requests that MPI calls complete. The caller tests once
+ * more. If it finds none again, the noted requests are not active, and mpi_any_wait waits for the others. mpi_any_end
+ * frees the notes. */
 struct mpi_any {
     int count;
     MPI_Request *request;

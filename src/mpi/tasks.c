@@ -1,10 +1,10 @@
 /* TAMPI's interface: the completion of a task waits for requests, while the thread that ran the task goes on. See
  * TAMPI.h and ort/core/layer.h.
  *
- * States of a binding: made (its task is held) -> watched -> in the stack `finished` -> completed by the watcher, which
- * calls MPI_Waitall and releases the task. By its first release the watcher becomes a root. The polling thread may be
- * between two threads, so it only pushes the binding. Failures: without memory C's calls wait, and Fortran's return
- * MPI_ERR_NO_MEM or wait. */
+ * States of a binding: made (its task is held) -> watched -> in the stack `finished` -> completed. The polling thread
+ * pushes a binding on the stack when its requests are complete. The watcher completes the binding: it calls MPI_Waitall
+ * and releases the task. A polling vp cannot do this, because it runs no thread; the watcher becomes a root when it
+ * first releases a task. Failures: without memory C's calls wait, and Fortran's return MPI_ERR_NO_MEM or wait. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
