@@ -198,8 +198,8 @@ static int count_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 /* --- what the libraries answer: without a lock --- */
 
-/* Copies the word that stands after the words `behind` in the text, if they are there: "0.3.31" of "OpenBLAS 0.3.31
- * NO_AFFINITY ...". */
+/* Copies to `to` the word that follows the words `behind` in the text: "0.3.31" of "OpenBLAS 0.3.31 NO_AFFINITY ...",
+ * with `behind` "OpenBLAS ". Copies nothing if `behind` is not there. */
 static void copy_word(char *to, size_t size, const char *text, const char *behind)
 {
     const char *at = text ? strstr(text, behind) : NULL;
@@ -261,9 +261,10 @@ static void ask_layer(const struct census *c, struct pool *p)
         p->facts.layer = c->mkl_layer;
 }
 
-/* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime that no object uses, or
- * whose callers find psthreads, is not asked, because the question would start it. At the process's end only libraries
- * are asked that can still answer after their destructors. */
+/* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime is not asked if the process
+ * does not use OpenMP, because the question would start the runtime. For the same reason another runtime is not asked
+ * if the process's calls arrive at psthreads. At the process's end oneTBB and other runtimes are not asked: their
+ * destructors may have run. */
 static unsigned long ask_threads(const struct census *c, const struct pool *p, bool at_end)
 {
     if (!p->threads)

@@ -116,7 +116,7 @@ static enum known_ours judge_user_of_openmp(const struct known_facts *f, const c
     return f->openmp_taken ? KNOWN_YES : f->runtime ? KNOWN_NO : KNOWN_COULD_BE;
 }
 
-/* The judgement about OpenBLAS and FFTW when their threads are kernel threads. */
+/* Does what known_judge does, for OpenBLAS and FFTW with threads of their own. */
 static enum known_ours judge_open(const struct known_facts *f, const char **advice)
 {
     bool fftw = f->kind == KNOWN_FFTW;

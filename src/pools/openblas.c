@@ -3,13 +3,13 @@
  * openblas_set_threads_callback_function makes OpenBLAS give the jobs of a call to a function of ours. The jobs of one
  * call wait for one another (sched_yield), so they are the members of one region. Our function gives each job a number;
  * the library has one buffer for each number (blas_thread_buffer), for one job at a time. Several threads may call at
- * once. LU factorisations use the library's own kernel threads as well, which have the numbers from 0 on. So a job gets
- * a number above theirs that no other job has.
+ * once, and LU factorisations also use the library's own kernel threads, which have the numbers from 0 on. So a job
+ * gets a number above theirs that no other job has.
  *
  * Before our function is called, the library decides from its number of threads how many jobs a call has. So
  * openblas_set_width, which width.c calls, changes that number. It writes the variable blas_cpu_number, because the
- * library's function for it starts kernel threads anew after a fork. The program also reads and sets that number. So
- * the functions for this are replaced in the library's table of symbols: what the program sets is the bound, and the
+ * library's function for it starts kernel threads anew after a fork. The program also reads and sets that number. The
+ * functions for this are replaced in the library's table of symbols: what the program sets becomes the bound, and the
  * program reads the bound. A program that was bound to the library's own functions before (linked with -z now) reads
  * the width, and sets the bound. */
 #include "pools.h"
@@ -74,7 +74,8 @@ static void learn_bound(struct openblas *b)
     int n = b->get();
     b->most = n > 1 ? (unsigned)n : 1;
     b->num_numbers = read_limit(b);
-    if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n) /* another library's variable of this name hides it */
+    /* The library does not read this variable: another library's variable of the same name hides it. */
+    if (b->cpu_number && ps_load_relaxed(b->cpu_number) != n)
         b->cpu_number = NULL;
     ps_store_relaxed(&b->library.bound, b->most);
     watch_forks(b);
@@ -90,9 +91,9 @@ static void wait_for_jobs(struct openblas *b)
     pthread_setcancelstate(state, &state);
 }
 
-/* Chooses a number for each of n jobs, such as no other job has, and writes them to number[0 .. n - 1]. (The library
- * has a buffer for each number: the file's head.) If too few are free, or there is a hold, waits until other calls, or
- * the hold, have ended. Returns false, without waiting, if the library has fewer than n numbers for jobs. */
+/* Takes a number for each of n jobs, and writes these numbers to number[0 .. n - 1]. No other job has any of them.
+ * Waits while too few numbers are free, or while jobs are held. Returns false, without waiting, if the library has
+ * fewer than n numbers for jobs. */
 static bool take_numbers(struct openblas *b, unsigned n, int *number)
 {
     pthread_mutex_lock(&b->lock);
@@ -266,8 +267,7 @@ static void begin_as_child(struct openblas *b)
     leave(b, "in a forked child it has threads of its own", NULL);
 }
 
-/* The library's calls do not tell from which copy of OpenBLAS they come, so each copy has a set of functions of
- * ours. */
+/* A callback is not told from which copy of OpenBLAS it is called, so each copy gets a set of functions of its own. */
 #define COPY(i)                                                                                                \
     static void jobs_##i(int wait, openblas_job job, int num, size_t bytes, void *data, int extra)             \
     {                                                                                                          \
@@ -367,10 +367,10 @@ static int max_threads(void)
     return (unsigned)n < width ? n : (int)width;
 }
 
-/* The OpenMP flavour's regions run on our runtime anyway, so there are no jobs to take. max_threads tells it how wide a
- * region may be; the program reads the number that it has set. Debian splits this flavour into two objects:
- * libblas.so.3 asks for the number. Returns false if the object does not call omp_get_max_threads, or cannot be
- * changed. */
+/* Limits the width of the OpenMP flavour's regions, which run on our runtime anyway: the object's calls of
+ * omp_get_max_threads arrive at max_threads. Programs still read the number that they have set. Debian splits this
+ * flavour into two objects, of which libblas.so.3 calls omp_get_max_threads. Returns false if the object does not call
+ * it, or cannot be changed. */
 static bool narrow_openmp(const struct object *o)
 {
     if (!omp_max || !omp_in_region || !object_rebind(o, "omp_get_max_threads", (void *)max_threads))

@@ -1,9 +1,10 @@
 /* How many threads a library's call may use: its width. width_policy.h decides.
  *
- * States: WIDE: every call comes to us. The calls themselves take samples: at most one a millisecond, or at each call
- * while several threads call. NARROW: perhaps no call comes to us, since a call with one job does not. So a kernel
- * thread of ours, the sampler, takes a sample every few milliseconds until the state is WIDE again; then it sleeps. It
- * is started when the state first becomes NARROW, so a program that never needs it has none.
+ * There are two states. WIDE: every call comes to us, and the calls themselves take samples: at most one a millisecond,
+ * or at each call while several threads call. NARROW: a call with one job does not come to us, so perhaps none does.
+ * Therefore a kernel thread of ours, the sampler, takes a sample every few milliseconds until the state is WIDE again;
+ * then it sleeps. The sampler is started when the state first becomes NARROW, so a program that never needs it has
+ * none.
  *
  * The state changes under one lock. A call only tries to take it: if another thread has it, that thread takes a sample.
  * No wake-up is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which the sampler
@@ -69,8 +70,9 @@ static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 100
 
 static bool is_narrow(void) { return policy.width < policy.processors; }
 
-/* Makes the policy's width known: to callers of pools_width_now, and to all OpenBLAS libraries. No call of OpenBLAS has
- * more jobs than there are processors, even if the program allows more: its jobs wait for one another. */
+/* Makes the policy's width known: to callers of pools_width_now, and to all OpenBLAS libraries. So a call of OpenBLAS
+ * has at most as many jobs as there are processors, even if the program allows more. More would wait for one
+ * another. */
 static void set_width(void)
 {
     ps_store_relaxed(&width_now, policy.width);
@@ -98,8 +100,8 @@ static void take_sample(uint64_t now, bool idle)
         set_width();
 }
 
-/* The sampler. A thread of SCHED_BATCH does not preempt another one when it wakes. So it is late if no processor is
- * idle, and the threads that compute are not disturbed. */
+/* The sampler. Its policy is SCHED_BATCH, so on waking it preempts no other thread. The threads that compute are not
+ * disturbed, and the sampler runs late if no processor is idle. */
 static void *sampler(void *unused)
 {
     (void)unused;

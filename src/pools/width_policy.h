@@ -1,7 +1,7 @@
 /* How wide a library's parallel calls may be. Decides from samples; width.c has the clock and the library.
  *
  * As long as the program's threads keep all processors busy, a call runs in its caller alone: no lock, no waiting for
- * one another. If processors are free, calls are wide. In between they share the processors.
+ * one another. If processors are free, calls are wide: one caller uses all processors, several share them.
  *
  * Either of two observations tells that a wide call is too wide, and narrows it at once:
  *   - several threads call: the processors are divided among them;
@@ -26,10 +26,10 @@ enum {
     WIDTH_PATIENCE_MAX = 64,
     WIDTH_SOON_US = 5000,            /* too wide again within this time: the patience doubles */
     WIDTH_CONTENDED_SOON_US = 50000, /* too wide again within this time, because of preemptions, which come slowly */
-    WIDTH_MEMORY_US = 16000,         /* span that counts: of processor time for preemptions, of wall time for used_us */
-    WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
-    WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */
-    WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less of it means competition */
+    WIDTH_MEMORY_US = 16000,   /* older samples count half: by processor time in cpu_us, by wall time in used_us */
+    WIDTH_RESTS = 2,           /* percent of a processor; at most this: no thread computes */
+    WIDTH_COMPUTES = 60,       /* percent; at least this: a thread has a processor to itself */
+    WIDTH_CONTENDED_US = 5000, /* processor time per preemption; less of it means competition */
 };
 
 struct width_policy {
@@ -97,7 +97,7 @@ static inline unsigned width_policy_step(struct width_policy *p, const struct wi
     uint64_t computing = (p->used_us + p->passed_us / 2) / p->passed_us;
     if (computing > 1)
         most = p->processors / computing < most ? (unsigned)(p->processors / computing) : most;
-    /* A thread that computes without a processor of its own waits for one, whatever the sampler saw. */
+    /* A thread that computes but gets only a part of a processor waits for one, whatever the sampler saw. */
     uint64_t used = p->used_us * 100 / p->passed_us;
     bool starved = used > WIDTH_RESTS && used < WIDTH_COMPUTES;
     p->calm = s->idle && !starved && most > p->width ? p->calm + 1 : 0;
