@@ -22,7 +22,7 @@ static struct {
     _Atomic uint32_t code;
 } place[PLACES];
 static struct recording_code known[REC_MAX_CODES];
-static _Atomic unsigned num_known = 1; /* 0 is the unknown code; it grows under the lock */
+static _Atomic unsigned num_known = 1; /* code 0 is the unknown one; written under the lock */
 static char texts[TEXTS];              /* begins with "" */
 static uint64_t texts_used = 1;
 

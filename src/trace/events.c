@@ -2,9 +2,9 @@
  *
  * Every callback runs on the stack of its OpenMP thread, on the kernel thread that carries its vp. It finds the track
  * of that vp, adds the time since the last event to the vp's present state, writes its event, and sets the vp's next
- * state. Between the beginning of a wait and the next event of another thread on that vp, the vp searched or switched:
- * that counts as waiting, too. If a thread yields without an event, the time stays with it until another thread has an
- * event there. */
+ * state. So after a thread has begun to wait, its vp's time counts as that wait until another thread has an event
+ * there, although the vp searched or switched in between. And after a yield, which is no event, the time counts for the
+ * thread that yielded until another thread has an event there. */
 #include "recorder.h"
 
 #include <string.h>
@@ -492,8 +492,9 @@ static void mutex_released(int kind, uint64_t lock, const void *caller)
 
 /* --- loops, cancellation, threads --- */
 
-/* Each member reports the whole loop, so only the report of the first member counts. A taskloop counts in any case;
- * sections, single and scope do not count. The sums are those of the region, or of `code` if there is none. */
+/* Counts a loop and its iterations, in the sums of the region, or of `code` outside of regions. Every member reports
+ * the whole loop, so only the report of the region's first member counts. Only one thread reports a taskloop, so that
+ * always counts. sections, single and scope do not count. */
 static void count_loop(struct track *k, int kind, const struct frame *f, uint64_t count, unsigned code)
 {
     if (kind == ORT_WORK_SECTIONS || kind == ORT_WORK_SINGLE_EXECUTOR || kind == ORT_WORK_SCOPE ||

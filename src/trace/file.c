@@ -132,8 +132,8 @@ static uint64_t command(void)
     return codes_text(text);
 }
 
-/* Makes a file with a new name: before its last exec the process may have run another program, which has a recording of
- * its own. Returns the descriptor; -1: none. */
+/* Makes the file, with a name that no other file has: before its last exec the process may have run another program,
+ * whose recording stays. Returns the descriptor, or -1 if that fails. */
 static int create(void)
 {
     for (unsigned n = 0; n < 10000; n++) {

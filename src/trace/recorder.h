@@ -79,7 +79,7 @@ enum { HELD = 2 };
 struct frame {
     uint64_t id;
     uint64_t own;           /* useful ticks of the task itself */
-    uint64_t total;         /* of a member: its useful ticks, with its tasks, and as member 0 of inner regions */
+    uint64_t total;         /* of a member: useful ticks, also those of its tasks, and as member 0 of inner regions */
     struct frame *member;   /* the frame of the member that runs the task; in a member's or root's frame: itself */
     struct region *region;  /* of a member: its region; of a root or an explicit task: NULL */
     uint64_t wait_since;    /* in ticks: when it began to wait for a lock the last time */
@@ -94,8 +94,8 @@ struct frame {
     struct frame *next; /* links free frames */
 };
 
-/* A region. The parent writes it, except the atomic fields, which members write. A region lies in memory of a frame. If
- * a track still has that frame and adds ticks to it, they go to `unused`. */
+/* A region. The parent writes it, except the atomic fields, which members write. A region reuses the memory of a frame.
+ * A track may still point to that frame and add ticks to it: then it adds them to `unused`, which nothing reads. */
 struct region {
     uint64_t id, unused[2];
     struct frame *member; /* points to itself */
@@ -152,7 +152,7 @@ struct own {
     struct recording *recording;
     _Atomic uint32_t lock; /* held while the recording, a track or a code is made */
     _Atomic uint32_t threads_lock;
-    bool off; /* the recording could not be made (after a warning), or a track had no room: no more tracks are made */
+    bool off; /* no more tracks are made: the recording could not be made (after a warning), or a track had no room */
     _Atomic uint32_t elsewhere_lock;
     _Atomic uint64_t num_segments;
     _Atomic int64_t spare_segments; /* segments that are not reserved for a vp */

@@ -134,8 +134,8 @@ struct recording_sums {
     _Atomic uint64_t inner;             /* of these regions: opened inside another region */
     _Atomic uint64_t serialized;        /* of these regions: with one member */
     _Atomic uint64_t wall;              /* of these regions: ticks of the parents from begin to end */
-    /* Of these regions: the useful ticks of all members; the longest member's, times the number of members. The
-     * difference is imbalance. */
+    /* Useful ticks of these regions. useful: of all members; longest: of each region's longest member, times its number
+     * of members. The difference is imbalance. */
     _Atomic uint64_t useful, longest;
     _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; of these: ended, and their useful ticks */
     _Atomic uint64_t loops, iterations;          /* of regions opened here, or of loops here outside of regions */
@@ -152,8 +152,9 @@ struct recording_track {
     _Atomic uint32_t state, code;
     _Atomic uint32_t tid, is_spare;
     _Atomic uint64_t thread; /* the OpenMP thread's number, from 1; 0: the track is a vp's */
-    /* In ticks. Stored by the vp on which the thread that waited here goes on. If it is not less than `last`, the wait
-     * in `state` ended at this time, and since then this vp's time counts as sleep (REC_PARKED). */
+    /* In ticks: when the wait that began on this vp ended elsewhere. Stored by the vp on which the waiting thread goes
+     * on. Valid if it is not less than `last`: then the wait in `state` ended at this time, and since then this vp's
+     * time counts as sleep (REC_PARKED). */
     _Atomic uint64_t wait_over;
     _Atomic uint64_t unused;
     /* Over all codes: how often the vp parked, how often it ended as a spare, and steals by level of distance. */

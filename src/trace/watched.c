@@ -1,8 +1,8 @@
 /* Turns what the scheduler reports (psthreads/data/watch.h) into events. See recorder.h.
  *
- * The scheduler calls watched_event on the kernel thread on which the event happens (a stall: the watchdog's), perhaps
- * with locks of the runtime held. So nothing here waits for the runtime. Only the first event of a track takes the
- * recorder's lock. */
+ * The scheduler calls watched_event on the kernel thread on which the event happens, and the watchdog calls it for a
+ * stall. The caller may hold locks of the runtime, so nothing here waits for the runtime. Only the first event of a
+ * track takes the recorder's lock. */
 #include "recorder.h"
 
 /* Notes an event of a kernel thread without a vp, in the track ELSEWHERE, which all such threads share. If another
@@ -29,8 +29,8 @@ static void note(struct track *k, enum recording_kind kind, unsigned vp, uint64_
 
 static bool is_wait(unsigned state) { return state >= REC_IMBALANCE && state <= REC_OUTSIDE; }
 
-/* The vp parks, or the spare ends. If a vp that is neither spare nor guest parks because the thread that it ran waits,
- * the vp's time still counts as that wait. Otherwise its time counts as sleep from now on. */
+/* The vp parks, or the spare ends. From now on its time counts as sleep, with one exception: if a vp that is neither
+ * spare nor guest parks because the thread that it ran waits, its time still counts as that wait. */
 static void rests(struct track *k, enum recording_kind kind, _Atomic uint64_t *times)
 {
     uint64_t now = track_until_now(k);
