@@ -160,8 +160,8 @@ static int trace(struct closure *c, const char *interp, const char *program, con
     return error;
 }
 
-/* Returns whether the loader finds libraries by LD_LIBRARY_PATH and its cache only, as far as the environment tells.
- * Only glibc's loader in its usual place is known to use the cache of /etc. */
+/* Returns whether the environment leaves the loader only LD_LIBRARY_PATH and its cache to find libraries by. False for
+ * other loaders than glibc's in its usual place: only that one is known to use the cache of /etc. */
 static bool is_plain_search(const char *interp)
 {
     for (char **v = environ; *v; v++)
@@ -232,9 +232,9 @@ int closure_trace(struct closure *c, const char *interp, const char *program, co
     char *real = realpath(program, NULL);
     const char *file = real ? real : program;
     int error = trace(c, interp, file, library_path, preload, dropin, false, &status);
-    /* The loader has failed, usually because a library is missing. With LD_TRACE_LOADED_OBJECTS the loader says which.
-     * The first attempt does without this variable: with it, a wrapper under which psrun runs (valgrind) would be
-     * listed itself. */
+    /* The loader has failed, usually because a library is missing. With LD_TRACE_LOADED_OBJECTS it says which. The
+     * first attempt is made without this variable, because a wrapper under which psrun runs (valgrind) would obey it
+     * too, and list itself. */
     if (!error && status != 0) {
         closure_free(c);
         error = trace(c, interp, file, library_path, preload, dropin, true, &status);
@@ -306,8 +306,9 @@ static bool begins_with_any(const char *name, const char *const *prefix, unsigne
     return false;
 }
 
-/* Objects of `systems` do not count as the program's. `state` has functions that use what the C library keeps for each
- * thread. Both follow the lists of the runtime (src/uth/tls_objects.c), which is not linked here. */
+/* `systems`: libraries of the system, which do not count as the program's. `state`: functions that use what the C
+ * library keeps for each thread. Both lists are those of the runtime (src/uth/tls_objects.c), which psrun is not linked
+ * to. */
 bool closure_shares_tls(const struct closure *c)
 {
     static const char *const sanitizers[] = {"libasan.", "libtsan.", "liblsan.", "libclang_rt."};

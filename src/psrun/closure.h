@@ -7,8 +7,9 @@
  * program opens later by dlopen are not seen.
  *
  * Most programs leave the loader no choice: no object has RPATH or RUNPATH, no variable changes the search, and each
- * library is either in the drop-in's folder or one entry of the loader's cache. Their closure is read from the files
- * alone, in some 0.1 ms. For all others the loader is asked: nothing else of its search is repeated here.
+ * library is either in the drop-in's folder or one entry of the loader's cache. The closure of such a program is read
+ * from the files alone, in some 0.1 ms.
+ *
  * Rejected: our own resolver for all programs: it would have to follow each C library's rules, and some version would
  * differ. Rejected: keeping the loader's answers in a file: each use would have to check every folder that had an
  * influence. */
@@ -54,9 +55,9 @@ unsigned closure_missing(const struct closure *c, const char **first);
 /* Returns the index of the first object, from i on, that is a runtime other than ours; c->num if there is none. */
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_runtime(const struct closure *c);
-/* Returns whether an object other than the C library imports one of `names` (NULL-terminated), and the C library comes
- * before our runtime in the order of lookup. Then these calls reach the C library, though the drop-in defines the
- * names too. */
+/* Returns whether calls of one of `names` (NULL-terminated) reach the C library, though the drop-in defines the names
+ * too. So it is if an object other than the C library imports one of them, and the C library comes before our runtime
+ * in the order of lookup. */
 bool closure_misses(const struct closure *c, const char *const *names);
 /* Returns whether both of these hold. The program has a sanitizer that keeps its state in the kernel thread's
  * thread-local storage (address, thread, leak, safe stack), so user-level threads would have no storage of their own.

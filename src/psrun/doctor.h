@@ -12,7 +12,7 @@
 #include "report.h"
 
 /* doctor_print_program prints the lines about the program and the runtime, doctor_print_verdict the verdict.
- * doctor_print_files prints all that the files tell, with both of these. others: the pools other than OpenMP's. */
+ * doctor_print_files prints all that the files tell, these lines included. others: the pools other than OpenMP's. */
 void doctor_print_program(const struct plan *p, FILE *out);
 void doctor_print_verdict(const struct plan *p, FILE *out);
 void doctor_print_files(const struct plan *p, const struct report *others, FILE *out);

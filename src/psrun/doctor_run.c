@@ -54,8 +54,8 @@ static bool has_told(const char *name, pid_t pid)
     return found;
 }
 
-/* Waits until the program has ended. With until_idle the program reports its pools when it is idle. So the function
- * also looks into the file `name` for this report ten times a second, and then sends the program SIGTERM. */
+/* Waits until the program has ended. With until_idle it looks ten times a second whether the program has reported its
+ * pools in the file `name`, which the program does when it is idle. Then it sends the program SIGTERM. */
 static void await_end(pid_t pid, const char *name, bool until_idle, int *ended)
 {
     pid_t got;

@@ -98,8 +98,8 @@ static uint32_t last_in_buckets(const uint32_t *bucket, uint32_t num)
     return last;
 }
 
-/* Returns the number of symbols. The dynamic section does not have it, but the hash tables do. The exception is an
- * empty GNU table, as in a program that exports nothing: then the space up to the next table is measured. */
+/* Returns the number of symbols. The dynamic section does not tell it, but the hash tables do. Only an empty GNU table
+ * does not (in a program that exports nothing). Then the result is what fits before the next table. */
 static size_t count_symbols(const struct elf *e, const struct tables *t)
 {
     if (t->hash) {

@@ -1,10 +1,10 @@
 /* Reads an ELF file: which libraries it needs, which symbols it defines or leaves undefined, and their versions.
  *
  * Does not resolve names to files (closure.h asks the dynamic loader for that), and does not read code. Only files of
- * psrun's own class and byte order are read. Every offset is checked against the file, which may contain anything: a
- * broken file gives ELF_BROKEN, or has no symbols or versions here, and never causes a fault. An open elf is constant.
- * Its strings live as long as it is open. Cost: one mmap, no copy of the symbol table. A definition is found by the
- * file's GNU hash table, or, without one, by a pass over all symbols. Undefined symbols are found by a pass. */
+ * psrun's own class and byte order are read. A file may contain anything, so every offset is checked: a broken file
+ * gives ELF_BROKEN, or seems to have no symbols or versions, and never causes a fault. An open elf does not change. Its
+ * strings live as long as it is open. Cost: one mmap, no copy of the symbol table. A definition is found by the file's
+ * GNU hash table, or, without one, by a pass over all symbols. Undefined symbols are found by a pass. */
 #ifndef PSRUN_ELF_FILE_H
 #define PSRUN_ELF_FILE_H
 

@@ -15,7 +15,8 @@ const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns whether the next argument is this command. After "--" it is a program of that name. */
+/* Returns whether the next argument is the command `name`. If the argument "--" precedes it, it is not: then it names a
+ * program. */
 static bool is_command(int argc, char **argv, const char *name, const struct wishes *w)
 {
     if (optind >= argc || strcmp(argv[optind], name) != 0 || strcmp(argv[optind - 1], "--") == 0)

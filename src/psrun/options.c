@@ -153,8 +153,8 @@ static int read_options(int argc, char **argv, struct wishes *w)
 }
 
 /* Checks the options and the variables; PSTHREADS_EE was checked before the options were read. After a mistake in a
- * variable psrun writes a message and uses the default (for PSTHREADS_POOLS src/pools does that). After a mistake on
- * the command line the result is EXIT_USAGE, which ends psrun. */
+ * variable psrun warns and uses the default (for PSTHREADS_POOLS src/pools does both). After a mistake on the command
+ * line returns EXIT_USAGE, with which psrun ends. */
 static int check_wishes(struct wishes *w)
 {
     if (w->threads && !is_thread_list(w->threads)) {

@@ -48,7 +48,7 @@ static int make_environment(struct plan *p, const char *interp, bool compare)
     int error = 0;
     if (compare)
         error = closure_trace(&p->before, interp, p->elf, path_before, cleaned, &p->dropin);
-    /* If the result is compared and shown (doctor, --verbose), the loader is asked in any case. */
+    /* For doctor and --verbose the loader is asked in any case: they compare and show the closures. */
     bool plain = !compare && !*cleaned && strcmp(p->library_path, p->dropin_dir) == 0 &&
                  closure_read(&p->after, interp, p->elf, p->dropin_dir, &p->dropin);
     if (!error && !plain)
@@ -131,7 +131,7 @@ static int plan_alone(struct plan *p)
     return 0;
 }
 
-/* Returns the program's loader; NULL: unknown. A library does not name its loader: psrun's own is used. */
+/* Returns the program's loader; NULL: unknown. For a library, which names no loader, it is psrun's own. */
 static char *loader_of(const struct elf *e)
 {
     struct elf own;

@@ -1,28 +1,23 @@
 /* Decides how a program runs on our runtime: by name, by interposition, or not at all.
  *
  * By name: the drop-in's folder comes first in LD_LIBRARY_PATH, so objects that need libgomp.so.1, libomp.so.5 or
- * libiomp5.so get ours.
- * By interposition: LD_PRELOAD as well, so that ours comes before every library in the order of symbol lookup. This is
- * needed if
- *   - the loader would still take another file: DT_RPATH precedes LD_LIBRARY_PATH, and wheels have renamed copies
- *     (libgomp-a34b3233.so.1). The other file is loaded, but never called, if ours defines every entry point, in its
- *     version, that some object needs; this is checked;
- *   - no object needs a runtime at the start, but one may be loaded later (python3, and scripts): a renamed copy then
- *     finds our symbols first;
- *   - some library calls functions that we answer for OpenMP threads (sched_yield, gettid, masks), and would find the C
- *     library's: a program not linked to a runtime itself names the C library before its libraries' libraries.
- * The layer over MPI (src/mpi) is preloaded if the program is linked to Open MPI or MPICH, is one of their launchers,
- * or was started by a launcher. In a process without MPI the layer does and loads nothing.
- * The library that takes other libraries' pools (src/pools) is preloaded after the runtime: if libraries may come
- * later, or if one that the program is linked to lets other code run its jobs (or is OpenBLAS's OpenMP flavour). Then
- * the runtime is preloaded too, also without OpenMP. A program that is linked to an OpenMP runtime usually loads such
- * libraries at the start; for later ones the user gives --pools.
+ * libiomp5.so get ours. By interposition: LD_PRELOAD as well, so that ours comes first in the order of symbol lookup.
+ * This is needed if
+ *   - the loader would still take another runtime: DT_RPATH precedes LD_LIBRARY_PATH, and wheels have renamed copies
+ *     (libgomp-a34b3233.so.1). Such a runtime is loaded, but never called. psrun checks that ours defines every entry
+ *     point that the objects need, in its version;
+ *   - no object needs a runtime at the start, but a renamed copy may be loaded later (python3, and scripts);
+ *   - the program is not linked to a runtime, but a library of it is. Such a program finds the C library first, also
+ *     for functions that we answer for OpenMP threads (sched_yield, gettid, masks).
  * If names are enough, LD_PRELOAD is not set: it would affect every program that the program starts.
- * A program in which nothing is to be replaced (plan.alone) runs as it is; programs that it starts get our runtime.
- * Nothing helps against RTLD_DEEPBIND, another runtime linked in statically, or a set-user-id program (for which the
- * loader ignores both variables).
  *
- * Single-threaded; a plan is made once. A failure is one line and a shell's exit status (plan.status). */
+ * The layer over MPI (src/mpi) is preloaded if the program is linked to Open MPI or MPICH, is one of their launchers,
+ * or was started by one. src/pools is preloaded after the runtime if libraries may come later, or if the program is
+ * linked to a library that lets other code run its jobs (or to OpenBLAS's OpenMP flavour). A program with an OpenMP
+ * runtime usually loads such libraries at the start; for later ones the user gives --pools. A program in which nothing
+ * is to be replaced (plan.alone) runs as it is; programs that it starts get our runtime. Nothing helps against
+ * RTLD_DEEPBIND, another runtime linked in statically, or a set-user-id program (for which the loader ignores both
+ * variables). Single-threaded. A failure is one line and a shell's exit status (plan.status). */
 #ifndef PSRUN_PLAN_H
 #define PSRUN_PLAN_H
 

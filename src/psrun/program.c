@@ -39,10 +39,10 @@ char *plan_find_program(struct plan *p, const char *name)
     return NULL;
 }
 
-/* Returns the interpreter that a "#!" line names, as the system reads the line; NULL if there is none. The name ends at
- * a blank or at the line's end, within the bytes that the system reads; a carriage return is a part of it. A text file
- * without such a name, or an empty file, is run by the shell, as execvp and all shells do it. This holds only for the
- * file that is to be run (to_be_run): the system does not accept such a file as an interpreter. */
+/* Returns the interpreter that a "#!" line names, or NULL if there is none. The line is read as the system reads it:
+ * the name ends at a blank or at the line's end, within the bytes that the system reads, and a carriage return is a
+ * part of it. The file that is to be run (to_be_run) may also be an empty file or a text without such a name. The shell
+ * runs these, as execvp and all shells do it. As an interpreter the system does not accept them. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];
@@ -127,8 +127,8 @@ int plan_check_executable(struct plan *p)
                                                      : 0;
 }
 
-/* Fails if the program, or psrun itself, gets other rights than psrun's caller: then the loader ignores
- * LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
+/* Fails if the program, or psrun itself, runs with other rights than its caller (set-user-id and the like): then the
+ * loader ignores LD_LIBRARY_PATH, and names with a slash in LD_PRELOAD. */
 int plan_check_privileges(struct plan *p)
 {
     struct stat st;

@@ -112,8 +112,8 @@ static void die_of(int number)
     raise(number);
 }
 
-/* Returns whether the child has become the program: then its end of the pipe closes without a byte. If the child
- * cannot, it writes one. */
+/* Returns whether the child has become the program. Then exec closes the child's end of the pipe, and nothing was
+ * written. A child that cannot become the program writes a byte. */
 static bool has_begun(int fd)
 {
     char word;
