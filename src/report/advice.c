@@ -5,22 +5,23 @@
 
 #include "say.h"
 
-/* What must be measured before a rule gives advice. A share is of the vps' time, unless another total is named. */
+/* What must be measured before a rule gives advice. A share is a part of all vps' time, unless another total is
+ * named. */
 static const struct {
     double run_ns; /* all rules: a shorter run mostly starts its threads */
-    /* small-tasks applies if the mean is shorter, there are at least so many tasks, and making them (1 us each) costs
-     * at least this share. */
+    /* small-tasks applies if there are at least many_tasks tasks, their mean is shorter than small_task_ns, and making
+     * them (1 us each) costs at least small_tasks_share. */
     double small_task_ns, many_tasks, small_tasks_share;
-    /* imbalance applies if the wait is at least these parts of the region's time and of all time. In a program with
-     * tasks the members' own work must be at least this part of the region's time. */
+    /* imbalance applies if the wait is at least `imbalance` of the region's time, and at least imbalance_share of all
+     * time. In a program with tasks the members' own work must also be at least own_work of the region's time. */
     double imbalance, imbalance_share, own_work;
     double lock_share; /* lock applies if waits for the lock are at least this share */
-    /* nesting-off applies if at least so many inner regions ran with one thread, for at least this part of the run's
-     * time, and the efficiency is smaller. */
+    /* nesting-off applies if at least nested_regions regions of the row were inner ones, as many ran with one thread,
+     * the row's regions took at least nested_wall of the run's time, and the efficiency is below nested_efficiency. */
     double nested_regions, nested_wall, nested_efficiency;
-    /* inner-costs and short-regions apply if the overhead is at least these parts of the region's time and of all time,
-     * and the region is shorter. imbalance does not apply to such a short region: its members mostly wait for its
-     * start. */
+    /* inner-costs and short-regions apply if the overhead is at least `overhead` of the region's time, and at least
+     * overhead_share of all time, and if the region is shorter than short_region_ns. The rule imbalance does not apply
+     * to such a short region: its members mostly wait for its start. */
     double overhead, overhead_share, short_region_ns;
     double serial_wall; /* serial-parts applies from this part of the run's time on */
 } at = {
@@ -67,8 +68,8 @@ static bool has_small_tasks(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* Returns the time that the region's threads had, on as many vps as there are. Inner regions are included, though they
- * have rows of their own. */
+/* Returns the time of the vps that the region's threads could use: its wall time, for each thread, but for no more
+ * threads than there are vps. Time of inner regions is included, though they have rows of their own. */
 static double time_of_threads(const struct profile *p, const struct profile_row *r)
 {
     double own = profile_row_time(r), threads = r->regions > 0 ? r->threads / r->regions : 0;
@@ -76,9 +77,9 @@ static double time_of_threads(const struct profile *p, const struct profile_row 
     return all > own ? all : own;
 }
 
-/* Members also wait for a member that starts late with as much to do: that is no imbalance. So no more of the wait
- * counts than the members' useful times differ (uneven). If the members themselves do little, and the program has
- * tasks, then the tasks are the work: nothing is known of their balance. */
+/* Members also wait for a member that starts late and has as much to do: that is no imbalance. So of the wait at most
+ * `uneven` counts, by which the members' useful times differ. If a program has tasks, and the members themselves do
+ * little, then the tasks are the work, and nothing is known of their balance. */
 static bool has_imbalance(const struct profile *p, const struct profile_row *r, struct advice *a)
 {
     char place[64];

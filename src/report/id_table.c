@@ -53,7 +53,7 @@ void *id_table_take(struct id_table *t, uint64_t id)
     t->num--;
     for (size_t i = (gap + 1) & mask; t->entry[i].value; i = (i + 1) & mask) {
         size_t home = home_slot(t, t->entry[i].id);
-        if (((i - home) & mask) >= ((i - gap) & mask)) { /* the gap lies between this entry's home slot and its slot */
+        if (((i - home) & mask) >= ((i - gap) & mask)) { /* the gap lies between the entry's home slot and slot i */
             t->entry[gap] = t->entry[i];
             gap = i;
         }

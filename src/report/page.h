@@ -109,7 +109,7 @@ struct page_track {
 struct page_wait {
     uint64_t begin, end; /* end: until when the wait is known to last */
     struct page_name *name;
-    bool has_left; /* the slices around the wait have ended at `end`: the thread has left its vp and waits on */
+    bool has_left; /* the thread has left its vp at `end`, and still waits */
 };
 
 /* One input: the trace of one process. */

@@ -240,8 +240,8 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
     return time;
 }
 
-/* Waits for locks. A thread that waits may leave its vp, and then its slices end there. The slices around the wait
- * begin again where the thread goes on. If the wait is over by then, the wait has no slice there. */
+/* Waits for locks. A thread that waits may leave its vp: then its slices end there, those around the wait as well. They
+ * begin again where the thread goes on. A wait that is over by then has no slice there. */
 
 static bool is_of_lock(const struct page_name *name) { return name->kind == PAGE_WAIT && name->state == PAGE_LOCKS; }
 

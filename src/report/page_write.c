@@ -55,7 +55,7 @@ static void put_names(struct page_model *m, FILE *out)
     uint32_t num_paths = 0, num_names = 0;
     struct page_name **names = memory_new((m->num_names + 1), sizeof *names);
     struct page_path **paths = NULL;
-    for (int pass = 0; pass < 2; pass++) { /* the first pass only counts: it gives an upper limit */
+    for (int pass = 0; pass < 2; pass++) { /* the first pass only counts how many paths there are at most */
         for (size_t i = 0; i < m->num_processes; i++)
             for (size_t j = 0; j < m->processes[i]->num_tracks; j++) {
                 struct page_track *t = m->processes[i]->tracks[j];

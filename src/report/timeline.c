@@ -29,8 +29,8 @@ static struct timeline_slice slice_of(enum timeline_kind kind, const struct reco
         .kind = kind, .sub = r->sub, .number = r->number, .id = r->id, .other = r->other, .code = REC_ID_CODE(r->id)};
 }
 
-/* Returns the thread that runs a task, after moving it to the event's track. Task 0 is unknown: then it is the thread
- * for unknown tasks of this track. */
+/* Returns the thread that runs a task, after moving it to the event's track. For task 0, which means an unknown task,
+ * returns the track's own thread for such tasks. */
 static struct timeline_thread *thread_here(struct timeline *t, uint64_t task, unsigned track, uint64_t ns)
 {
     struct timeline_thread *thread = timeline_thread_of(&t->board, task ? task : UINT64_C(1) << 62 | track);
@@ -38,8 +38,8 @@ static struct timeline_thread *thread_here(struct timeline *t, uint64_t task, un
     return thread;
 }
 
-/* Ends the thread's slice of this kind, and moves the thread to the event's track. A thread that was elsewhere loses
- * the ended slice before it is moved: otherwise that slice would begin again only to be ended. */
+/* Ends the thread's slice of this kind, and moves the thread to the event's track. A thread on another track first
+ * leaves that track, then loses the slice: so the slice does not begin again on the new track only to be ended. */
 static void end_on_track(struct timeline *t, struct timeline_thread *thread, enum timeline_kind kind, uint64_t which,
                          unsigned track, uint64_t ns)
 {
@@ -150,8 +150,8 @@ static void on_scheduler(struct timeline *t, const struct recording_event *r, un
     trace_writer_instant(t->board.writer, track, ns, &e);
 }
 
-/* Returns the event. A wait outside of OpenMP may be that of a thread that runs no task: then the number of the thread,
- * with bit 63 set, stands for the task's id. */
+/* Returns a copy of the event. A thread that runs no task may wait outside of OpenMP. Then the copy has, as the task's
+ * id, the thread's number with bit 63 set. */
 static struct recording_event with_thread(const struct recording_event *r)
 {
     struct recording_event e = *r;

@@ -15,7 +15,7 @@ struct dependents {
 /* The arrows that will end at a task which has not begun. */
 struct arrivals {
     unsigned num;
-    uint64_t flow[TRACE_MOST_FLOWS - 1]; /* one further arrow comes from its making */
+    uint64_t flow[TRACE_MOST_FLOWS - 1]; /* its last place is for the arrow from the task's making */
 };
 
 static char present; /* `open` and `made` are sets: each id in them has this variable's address as its value */
