@@ -3,22 +3,23 @@
  * Does: keeps the list of waits; looks at each wait when a thread polls; readies threads whose wait is over. Does not:
  * complete requests.
  *
- * How a call waits. The call starts the nonblocking form, which keeps the order of messages, and tests it at once. If
- * the request is not complete, the caller publishes itself together with a function that tells whether the request is
- * complete (look), and blocks. A thread that polls finds the wait and readies the caller. The caller then completes the
- * request by MPI's own blocking call, which no longer blocks. So status, errors, error handlers, persistent and
- * generalized requests are MPI's own affair, on the thread that made the call. Rejected: MPI_Testsome over all
- * requests. That call completes requests, and calls an error handler, on the thread that happens to poll; MPICH takes
- * MPI_COMM_WORLD's handler there, whatever the communicator's is.
+ * How a call that sends or receives waits. It starts the nonblocking form, which keeps the order of messages, and tests
+ * the request at once. If the request is not complete, the caller publishes a wait and blocks. The wait has a function
+ * that tells whether the request is complete (look). A thread that polls calls look, and readies the caller once look
+ * returns true. The caller then completes the request by MPI_Wait, which no longer blocks. So status, errors, error
+ * handlers, persistent and generalized requests are MPI's own affair, on the thread that made the call. Probes, and
+ * calls that wait for the program's requests, publish waits too. Rejected: MPI_Testsome over all requests. That call
+ * completes requests, and calls an error handler, on the thread that happens to poll; MPICH takes MPI_COMM_WORLD's
+ * handler there, whatever the communicator's is.
  *
  * A vp that finds no work polls, and so does the watcher (watch_mpi). A thread that is about to block, with no other
- * thread ready behind it, first looks at its own wait SPIN_LOOKS times.
- * States of a wait: unpublished (only its thread uses it) -> in `coming` (published) -> in `list` (a polling thread has
- * moved it there) -> out (its thread is ready, and the wait may be gone).
+ * thread ready behind it, first looks at its own wait SPIN_LOOKS times. States of a wait: unpublished (only its thread
+ * uses it) -> in `coming` (published) -> in `list` (a polling thread has moved it there) -> out (its thread is ready,
+ * and the wait may be gone).
  *
  * Errors: a look that fails ends the wait; the thread then meets the error in its own call. A forked child has no
- * watcher, and forgets all waits. At exit and in MPI_Finalize `polling` is set and never cleared, so that no thread
- * polls any more. */
+ * watcher, and forgets all waits. At exit and in MPI_Finalize `polling` is set and stays set, so no thread polls any
+ * more. */
 #include "mpi_layer.h"
 
 #include <dlfcn.h>

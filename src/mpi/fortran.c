@@ -1,10 +1,11 @@
 /* Open MPI's Fortran calls that block: those of mpif.h and `use mpi` (mpi_recv_ and its spellings) and of `use mpi_f08`
  * (which calls ompi_recv_f). MPICH's mpif.h and `use mpi` call the C functions, which calls.c defines.
  *
- * Each function starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the
+ * Such a function starts Open MPI's own Fortran form of the nonblocking call, waits, and completes the request by the
  * Fortran form of test or wait. So this file need not know the addresses that have a meaning (MPI_BOTTOM, MPI_IN_PLACE,
- * MPI_STATUS_IGNORE). It converts requests to C's only to ask whether they are complete. fortran_waits.c has the calls
- * that wait for existing messages and requests, fortran_apart.c those without a nonblocking form. */
+ * MPI_STATUS_IGNORE). It converts requests to C's only to ask whether they are complete. The tests are here too: after
+ * a test that finds nothing another thread may run. fortran_waits.c has the calls that wait for existing messages and
+ * requests, fortran_apart.c those without a nonblocking form. */
 #include "fortran.h"
 
 #ifdef OPEN_MPI

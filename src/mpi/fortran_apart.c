@@ -1,9 +1,8 @@
 /* Fortran's calls without a nonblocking form: the caller first moves to a kernel thread of its own, as in apart.c.
  *
- * All of Open MPI's calls are here, by their names for mpif.h and `use mpi`; `use mpi_f08` calls these too. MPICH's
- * mpif.h and `use mpi` call the C functions, which apart.c defines. Some procedures of the module mpi_f08 call PMPI
- * directly (fortran08.c). They are interposed by the name that the compiler gives to a specific procedure of the
- * module. */
+ * For Open MPI the calls have the names that mpif.h, `use mpi` and most of `use mpi_f08` call. MPICH's mpif.h and `use
+ * mpi` call the C functions, which apart.c defines. Some procedures of the module mpi_f08 call PMPI directly
+ * (fortran08.c). They are interposed by the name that the compiler gives to a specific procedure of the module. */
 #include "fortran.h"
 
 #define APART(function, symbol, n)      \

@@ -2,9 +2,10 @@
  * are the calls of mpif.h and its modules, for MPICH those of mpi_f08. (MPICH's mpif.h and `use mpi` call the C
  * functions.)
  *
- * Each function waits first, and then calls MPI's own Fortran procedure, which no longer blocks. So only that procedure
- * needs to know statuses and the addresses that stand for "no status". Handles are converted to C's only to ask whether
- * they are complete. */
+ * A function that waits for requests first waits for them, then calls MPI's own Fortran procedure, which no longer
+ * blocks. (While threads wait by turns, see calls.c, it calls MPI's own test until that finds something.) So only MPI's
+ * own procedures need to know statuses and the addresses that stand for "no status". Handles are converted to C's only
+ * to ask whether they are complete. */
 #include "fortran.h"
 
 #include "TAMPI.h"
