@@ -75,9 +75,8 @@ static bool has_chunk(int32_t number)
 }
 
 /* Returns the unit of a loop of vectors: how many iterations each number of the core stands for. That is the length of
- * a vector. With schedule(runtime) it is this length times the chunk size of OMP_SCHEDULE, if there is one; then the
- * function also stores the schedule in *s, and in *chunk the loop's chunk size in units. That is 1, or 0 without a
- * chunk size. */
+ * a vector. With schedule(runtime) it is this length times the chunk size in run-sched-var. In this case the function
+ * also stores the schedule in *s, and in *chunk the chunk size in units: 1, or 0 if run-sched-var has none. */
 static PS_NOINLINE uint64_t vectors(const struct ort_thread *t, struct kmpc_schedule *s, int64_t length,
                                     uint64_t *chunk)
 {

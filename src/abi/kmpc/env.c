@@ -89,7 +89,8 @@ static void read_blocktime(void)
         apply_blocktime(kmpc_settings.blocktime);
 }
 
-/* Reads KMP_LIBRARY, which decides how long threads spin if KMP_BLOCKTIME is not set. */
+/* Reads KMP_LIBRARY. serial allows one thread. The other kinds decide how long threads spin if KMP_BLOCKTIME is not
+ * set. */
 static void read_library(void)
 {
     const char *text = os_env("KMP_LIBRARY"), *policy = os_env("OMP_WAIT_POLICY");
