@@ -1,8 +1,8 @@
 /* What the files for Fortran's calls share: fortran.c, fortran_waits.c, fortran_apart.c, fortran08.c.
  *
- * All arguments of a Fortran call are addresses, followed by the lengths of its character arguments; a length fits into
- * an argument of an address's type. Tn, Pn and An are the types, the parameters and the arguments of a call with n
- * arguments. */
+ * The arguments of a Fortran call are addresses, and after them the lengths of its character arguments. A length is
+ * passed as an address is, so all arguments have the type void * here. Tn, Pn and An are the types, the parameters and
+ * the arguments of a call with n arguments. */
 #ifndef PS_MPI_FORTRAN_H
 #define PS_MPI_FORTRAN_H
 

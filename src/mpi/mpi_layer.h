@@ -86,7 +86,7 @@ struct mpi_wait {
     /* The look functions read these fields, and keep in them what they have found. */
     MPI_Request *request;
     int count, at;
-    char *passed_by; /* waits for any request: 1 for each request that is not active */
+    char *passed_by; /* in a wait for any request: 1 for each request that is not active */
     int source, tag, flag, error;
     MPI_Comm comm;
     MPI_Message message;

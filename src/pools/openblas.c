@@ -229,14 +229,14 @@ static int bound_of(const struct openblas *b)
 }
 
 /* --- forks --- */
-/* Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call starts anew. If
- * several calls start anew at once, one of them frees buffers that the others' jobs already use, except those of the
- * lowest numbers. So
+/* Before a fork OpenBLAS ends its kernel threads, and frees the buffers of all jobs. The next call makes both anew. If
+ * several calls do so at once, one of them frees buffers that the others' jobs already use, except those of the lowest
+ * numbers. So
  *   - no job runs while the process forks. Our fork handlers are registered at the first call, which is after the
  *     library has registered its own: so before a fork ours run first;
- *   - the parent starts the library anew before any job runs, if the library has had a parallel call;
- *   - in a child the library uses its own threads, as without psthreads: starting anew would start them in every
- *     child. */
+ *   - in the parent our fork handler makes both anew before any job runs, if the library has had a parallel call;
+ *   - in a child the library uses its own threads, as without psthreads: making both anew would start kernel threads
+ *     in every child. */
 
 static void hold_jobs(struct openblas *b)
 {

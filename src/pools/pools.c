@@ -1,8 +1,8 @@
 /* Finds the libraries whose pools are taken. See pools.h.
  *
- * An object is examined when it begins: at our own start all that are loaded then; later each one before its
- * constructors run, as the runtime reports it (`objects_by`). A library that is found stays loaded, because its
- * functions may be called at any time. */
+ * At the start all objects are examined that are loaded then. Later the runtime reports each object that is loaded
+ * (`objects_by`), before the object's constructors run. A library that is found stays loaded, because its functions may
+ * be called at any time. */
 #include "pools.h"
 
 #include <dlfcn.h>

@@ -32,7 +32,7 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t narrowed = PTHREAD_COND_INITIALIZER;
-static struct width_policy policy; /* processors 0: no call has come yet */
+static struct width_policy policy; /* its `processors` is 0 until the first call */
 static bool has_sampler;
 static uint64_t last_us, last_cpu_us, last_preempted;
 /* The width. Written by the holder of the lock, read by any thread; publishes nothing else, so relaxed. Before the

@@ -38,7 +38,7 @@ struct page_place {
     char *label, *file, *function; /* file, function: NULL: unknown */
     uint32_t line, index;
     uint64_t regions, wall, threads;
-    uint64_t capacity;                  /* wall times threads, which count only up to the number of vps */
+    uint64_t capacity;                  /* wall times the number of threads, at most that of vps */
     uint64_t region_state[PAGE_STATES]; /* time of members and their tasks, without inner regions */
     uint64_t tasks, short_tasks, task_useful, sizes[PAGE_SIZES];
 };

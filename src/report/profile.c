@@ -173,9 +173,9 @@ static double take_loss(double *left, double loss)
     return stays;
 }
 
-/* Computes the efficiencies as defined by the POP project. Each one is the part that remains after one kind of loss;
- * their product is the part of useful time. While one vp runs a serial part, the other vps sleep or search for work:
- * that is a loss of the serial part. */
+/* Computes the efficiencies as defined by the POP project. Each one is the part of the time that remains after one kind
+ * of loss. Their product is the useful part of the capacity. While one vp runs a serial part, the other vps sleep or
+ * search for work: that is a loss of the serial part. */
 static void find_efficiency(struct profile *p)
 {
     const double *s = p->state;

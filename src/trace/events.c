@@ -47,8 +47,8 @@ _Static_assert(sizeof(struct region) <= sizeof(struct frame) &&
                    offsetof(struct region, member) == offsetof(struct frame, member),
                "a region takes a frame's place");
 
-/* Takes the frames that other tracks have given back, or makes new ones. Returns one of them, and adds the others to
- * k's free frames. NULL: no memory. */
+/* Takes all frames that tracks have given back, or makes new ones. Returns one of them, and adds the others to k's free
+ * frames. NULL: no memory. */
 PS_NOINLINE struct frame *events_more_frames(struct track *k)
 {
     struct frame *f = ps_xchg_acquire(&free_frames, NULL);

@@ -1,6 +1,6 @@
 /* A recording: the recorder (recorder.c) writes it while a program runs; psthreads-report reads it, during the run or
- * after it. Both map the file. Each process has a file, after an exec a further one. A killed program leaves what it
- * had written.
+ * after it. Both map the file. Each process writes its own file, and after an exec a further one. A killed program
+ * leaves what it had written.
  *
  * Layout: struct recording, the codes, the texts, the offsets of tracks and the table of segments, all at fixed places;
  * then tracks and segments of events, in the order in which they were needed. Offsets count from the file's start.

@@ -18,7 +18,7 @@
 #define FLAG_NOWAIT 1u
 #define DEVICE_ICV (-1)
 #define DEVICE_HOST (-2)
-#define DEVICE_INITIAL (-1) /* the program's number for the host, which may be in the ICV */
+#define DEVICE_INITIAL (-1) /* omp_initial_device, the host; default-device-var may have this value */
 #define DEVICE_DEFAULT (-5)
 
 PS_NORETURN static void no_device(const char *why)

@@ -4,10 +4,10 @@
  * A level's bounds are lb0 + lb1 * v and ub0 + ub1 * v, where v is the value of the loop with the number `outer`. All
  * values are 64 bits wide, extended from the level's own type. The entry points change comparisons to <= or >= in place
  * (compiled code reads them back). Rectangular nests (..._rectang): one entry point stores each level's trip count and
- * returns the number of the nest's iterations; the other stores the values of the loops' variables in an iteration. Any
- * nest (__kmpc_for_collapsed_init): the entry point returns the calling thread's contiguous share. chunk->lb0 and ub0
- * are the values at the share's first and last iteration; compiled code walks the nest from one to the other. To find
- * the share's ends, the entry point walks all loops except the innermost, so its cost grows with the iterations of
+ * returns the number of the nest's iterations; the other computes the loops' variables from the number of an iteration.
+ * Any nest (__kmpc_for_collapsed_init): the entry point returns the calling thread's contiguous share. chunk->lb0 and
+ * ub0 are the values at the share's first and last iteration; compiled code walks the nest from one to the other. To
+ * find the share's ends, the entry point walks all loops except the innermost, so its cost grows with the iterations of
  * these loops. Rejected: libomp's expansion to the enclosing parallelepiped, which divides triangles unevenly. Layout:
  * bounds_info_t of openmp/runtime/src/kmp_collapse.h. Failures: a null pointer, no loop or more than LEVELS_MAX, a step
  * of 0, an unknown type or outer loop end the program with one line. */
