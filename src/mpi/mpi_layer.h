@@ -126,7 +126,7 @@ void mpi_tasks_complete(void);
 void mpi_tested_in_vain(void);
 /* Moves the caller to a kernel thread of its own, if it is a thread of psthreads: see apart.c. */
 void mpi_go_apart(void);
-/* mpi_wait_by_turns: from now on, threads that wait for a request of the program test it in turns; see calls.c.
+/* mpi_wait_by_turns: from now on threads that wait for the program's requests test them by turns; see calls.c.
  * mpi_by_turns returns whether that was called. */
 void mpi_wait_by_turns(void);
 bool mpi_by_turns(void);

@@ -52,7 +52,7 @@ struct known_facts {
     /* OpenBLAS, FFTW, BLIS: "openmp", "pthreads" or "disabled"; MKL, numba: as known_mkl_layer and known_numba_layer
      * return it; NULL: unknown */
     const char *layer;
-    bool is_open;      /* the library lets others run its jobs (OpenBLAS, FFTW) */
+    bool is_open;      /* the library lets other code run its jobs (OpenBLAS, FFTW) */
     bool is_taken;     /* psthreads runs its jobs */
     const char *left;  /* why psthreads does not run them, in words for the user; NULL: unknown */
     bool runtime;      /* psthreads is in the process */

@@ -24,7 +24,7 @@ typedef void (*openblas_job)(int number, void *data, int extra);
 typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes, void *data, int extra);
 
 #define COPIES 8     /* number of OpenBLAS libraries in one process */
-#define NUMBERS 1024 /* the largest known MAX_THREADS is 512 */
+#define NUMBERS 1024 /* most numbers of jobs; the largest known MAX_THREADS is 512 */
 
 struct openblas {
     struct pools_library library;
@@ -386,7 +386,7 @@ static const char *take_jobs(const struct object *o, struct openblas *b)
     unsigned i = ps_load_relaxed(&num_copies);
     b->take = (void (*)(openblas_jobs))find_c(o, "openblas_set_threads_callback_function");
     b->get = (int (*)(void))find_c(o, "openblas_get_num_threads");
-    b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* the other functions that set it call this one */
+    b->set = (void (*)(int))find_c(o, "goto_set_num_threads"); /* all setters of the number call this one */
     b->config = (char *(*)(void))find_c(o, "openblas_get_config");
     b->exec = (int (*)(long, void *))object_find(o, "exec_blas");
     b->cpu_number = object_find(o, "blas_cpu_number");

@@ -41,7 +41,7 @@ struct elf {
     unsigned type;      /* e_type: ET_EXEC, ET_DYN ... */
     const char *interp; /* the loader's name; NULL: none */
     bool tls;           /* has thread-local variables */
-    bool own_search;    /* it tells the loader where to search, or what to load besides `needed` */
+    bool own_search;    /* the file tells the loader where to search, or what to load besides `needed` */
     const char *soname; /* its own name as a library; NULL: none */
     unsigned num_needed;
     const char *needed[ELF_NEEDED_MAX];
@@ -67,8 +67,8 @@ const struct elf_version *elf_sym_version(const struct elf *e, size_t i);
 bool elf_sym_wanted(const struct elf *e, size_t i);
 bool elf_sym_given(const struct elf *e, size_t i);
 
-/* Returns whether e defines `name` in this version (NULL: in any). As for the loader, an unversioned definition serves
- * any version. */
+/* Returns whether e defines `name` in this version (NULL: in any). An unversioned definition serves any version, as it
+ * does for the loader. */
 bool elf_defines(const struct elf *e, const char *name, const char *version);
 /* Returns the index of the first symbol that e exports and whose name contains `part`; e->num_sym if there is none. */
 size_t elf_find(const struct elf *e, const char *part);

@@ -38,7 +38,7 @@ struct plan {
     struct elf dropin;
     /* "psthreads", "pthreads", or what the name of a given drop-in folder tells; lives as long as dropin_dir */
     const char *entities;
-    const char *mpi;               /* "openmpi" or "mpich": the layer over it is preloaded; NULL: none */
+    const char *mpi;               /* the MPI whose layer is preloaded, "openmpi" or "mpich"; NULL: none */
     bool no_mpi;                   /* (option) no layer over MPI is wanted */
     const char *mpi_without_layer; /* the MPI that the program uses, if its layer is not installed; otherwise NULL */
     bool asks_pools;               /* (option) pools are asked for: so psrun expects that libraries come later */
@@ -51,14 +51,14 @@ struct plan {
     char *elf;  /* the ELF file that was examined: `file`, or the interpreter of its "#!" line */
     bool script;
     bool library;          /* (doctor) it is a shared library */
-    struct closure before; /* what it would load without psrun (only if asked for) */
-    struct closure after;  /* what it will load under psrun */
+    struct closure before; /* what the program would load without psrun (only if asked for) */
+    struct closure after;  /* what the program will load under psrun */
     bool preload;
     bool yields; /* the runtime is preloaded only so that its sched_yield and the like precede the C library's */
     /* Why nothing in the program is to be replaced: it can get no OpenMP, or has our runtime linked in. NULL: it runs
      * on the runtime of dropin_dir. */
     const char *alone;
-    bool linked_in;     /* `alone` is set because our runtime is linked into it */
+    bool linked_in;     /* `alone` is set because our runtime is linked into the program */
     char *library_path; /* values for the loader's variables; preload_value NULL: unchanged */
     char *preload_value;
     unsigned num_wanted; /* number of entry points that the program needs */

@@ -13,7 +13,7 @@ struct wishes {
     bool traces_by_option; /* --trace or --stats is on the command line */
 };
 
-enum { GO_ON = -1 }; /* the caller goes on; all other results are exit statuses */
+enum { GO_ON = -1 }; /* result of wishes_read: psrun goes on; all other results are exit statuses */
 
 /* Reads the options up to the program's name (getopt's optind), and the variables. Returns GO_ON, or the exit status
  * after all messages are written. */

@@ -25,7 +25,7 @@ struct found {
     unsigned number;       /* counts the programs that the process has run; 0: the first */
     uint64_t events, lost; /* events in the recording; older ones that were overwritten */
     bool no_room;          /* the file could not grow */
-    bool unfinished;       /* its process has not noted its end */
+    bool unfinished;       /* the process has not noted its end in the recording */
 };
 
 /* Returns psthreads-report's file, in the folder found from psrun's own place. Returns NULL, after a message, if it is

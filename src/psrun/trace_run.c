@@ -148,9 +148,9 @@ int trace_run(const struct trace *t, const struct plan *p, char **argv)
         return run_unrecorded(t, p, argv, "pipe");
     fflush(NULL);
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &mask); /* blocked until the handler knows the program */
+    sigprocmask(SIG_BLOCK, &all, &mask); /* signals stay blocked until `program` has the child's pid */
     take_signals();
-    sigaction(SIGCHLD, &usual, &before_child); /* if it were ignored, waitpid would return no status */
+    sigaction(SIGCHLD, &usual, &before_child); /* if SIGCHLD were ignored, waitpid would return no status */
     pid_t pid = fork();
     if (pid <= 0) {
         give_signals_back();

@@ -52,7 +52,7 @@ struct page_name {
     uint64_t waits, wait_ns, longest;
     struct page_place *region; /* the first region in which a thread waited for the lock; NULL: none */
     bool elsewhere;            /* threads also waited in other regions */
-    uint32_t index, shown;     /* shown: its number in the page; PAGE_NONE: it is not in the page */
+    uint32_t index, shown;     /* shown: the name's number in the page; PAGE_NONE: not in the page */
 };
 
 /* A name with the names of the slices around it. */
@@ -89,7 +89,7 @@ struct page_slice {
 struct page_track {
     char *name;
     uint64_t uuid, parent;
-    int64_t rank; /* its position among its siblings */
+    int64_t rank; /* the track's position below its parent track */
     bool is_process, in_use, has_vp;
     unsigned vp;          /* the vp's number, if has_vp */
     uint64_t first, last; /* times of its first and last events; first UINT64_MAX: no events yet */
@@ -124,7 +124,7 @@ struct page_process {
     struct page_track **tracks;
     size_t num_tracks, room_tracks;
     uint64_t packets, unmatched; /* unmatched: ends without a beginning */
-    struct id_table lock_waits;  /* struct page_wait, by the id of the task that waits */
+    struct id_table lock_waits;  /* the last struct page_wait of each task, by the task's id */
 };
 
 /* A part of a task or region that ran on one track without a break. */

@@ -229,7 +229,7 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
         t->state[state] += ns;
         if (path->region)
             path->region->region_state[state] += ns;
-        for (size_t i = t->num_open; state == PAGE_USEFUL && i-- > 0;) /* counts for the innermost task or member */
+        for (size_t i = t->num_open; state == PAGE_USEFUL && i-- > 0;) /* counted for the innermost task or member */
             if (t->open[i].path->name->kind == PAGE_TASK || t->open[i].path->name->kind == PAGE_MEMBER) {
                 t->open[i].useful += ns;
                 break;

@@ -27,7 +27,7 @@ struct interned {
 };
 
 struct own_name {
-    uint64_t name, category, location; /* their numbers in the sequence */
+    uint64_t name, category, location; /* the numbers by which the sequence refers to these */
     struct page_name *is;
 };
 

@@ -84,7 +84,7 @@ static bool is_of_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 static void keep_bare_name(char *readable)
 {
     char *name = readable, *last = NULL, *end = NULL;
-    bool of_type = false; /* after "operator" spaces belong to the name: "operator unsigned long" */
+    bool of_type = false; /* true: behind "operator", where spaces belong to the name ("operator unsigned long") */
     unsigned depth = 0;
     for (char *at = readable; *at; at++) {
         if (depth == 0 && strncmp(at, "operator", 8) == 0 && !is_of_word(at[8]) &&
@@ -103,7 +103,7 @@ static void keep_bare_name(char *readable)
         } else if (strchr(")}]>", *at)) {
             depth -= depth > 0;
             if (depth == 0 && at[1] == ':')
-                last = NULL; /* that was a scope, not a list of parameters */
+                last = NULL; /* "(..)::" was a scope, not a list of parameters */
         } else if (depth == 0 && *at == ' ' && !of_type) {
             name = at + 1;
         }

@@ -18,13 +18,13 @@ struct profile_row {
 
 struct profile {
     char *command;
-    unsigned processes, running, cut; /* of these: still running; ended early */
+    unsigned processes, running, cut; /* running, cut: how many of these still run, or have ended early */
     unsigned pid;                     /* of the first process */
     unsigned roots;                   /* tracks on which a program ran outside of regions: about one for each root */
     /* vps of all processes; processors that the first process may use; the system's CPU quota, 0: none */
     unsigned vps, processors, quota;
     bool nested_off;
-    double wall;     /* of the process that ran longest */
+    double wall;     /* wall time of the process that ran longest */
     double vps_time; /* the sum of each process's time times its vps */
     double capacity; /* vps_time; if a process has several roots: the time in regions */
     double state[REC_STATES];

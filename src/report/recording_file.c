@@ -140,7 +140,7 @@ struct recording_ring {
     uint64_t *segment, num_segments; /* offsets in the file; 0: the segment is not there */
     uint64_t capacity;
     uint64_t next, end;  /* numbers of events, counted from the track's first */
-    uint64_t first_time; /* the previous event's time: no event counts as earlier */
+    uint64_t first_time; /* the previous event's time; an earlier event gets this time */
     bool is_run;         /* `event` is the begin of a REC_TASK_RUN; its end comes next */
     struct recording_event event;
 };

@@ -10,8 +10,8 @@
 struct arrows {
     struct id_table open;     /* tasks that the recording shows being made, but not beginning */
     struct id_table made;     /* second reading: tasks that were made and have not begun */
-    struct id_table earlier;  /* by the task that comes first: struct dependents */
-    struct id_table arriving; /* by the task that waits: struct arrivals */
+    struct id_table earlier;  /* struct dependents, by the id of the task that comes first */
+    struct id_table arriving; /* struct arrivals, by the id of the task that waits */
     uint64_t num;
 };
 

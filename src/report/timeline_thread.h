@@ -30,7 +30,7 @@ struct timeline_thread {
     struct timeline_slice *slice;
     unsigned num, capacity;
     unsigned track; /* 0: it is on none */
-    uint64_t task;  /* the first task by which it was known */
+    uint64_t task;  /* the first task that is known to run on the thread */
     struct timeline_thread *next, **at;
 };
 

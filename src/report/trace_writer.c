@@ -47,7 +47,7 @@ struct told {
 
 struct sequence {
     bool begun;
-    uint32_t categories, notes; /* bit n: number n has been written */
+    uint32_t categories, notes; /* bit n is set once number n has been written */
     struct told names, places;
 };
 

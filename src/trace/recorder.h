@@ -36,7 +36,7 @@
 
 /* --- time --- */
 
-extern bool recorder_has_counter; /* x86-64: the counter (rdtsc) runs at a constant rate on all processors */
+extern bool recorder_has_counter; /* true: time is x86-64's counter (rdtsc), whose rate is constant */
 
 static inline uint64_t recorder_ns(void)
 {
@@ -82,15 +82,15 @@ struct frame {
     uint64_t total;         /* of a member: useful ticks, also those of its tasks, and as member 0 of inner regions */
     struct frame *member;   /* the frame of the member that runs the task; in a member's or root's frame: itself */
     struct region *region;  /* of a member: its region; of a root or an explicit task: NULL */
-    uint64_t wait_since;    /* in ticks: when it began to wait for a lock the last time */
-    struct track *waits_at; /* the track where its wait began; NULL: it does not wait */
-    uint16_t state, work;   /* its present recording_state; its state when it works */
+    uint64_t wait_since;    /* in ticks: when the task last began to wait for a lock */
+    struct track *waits_at; /* the track where the task's wait began; NULL: the task does not wait */
+    uint16_t state, work;   /* state: the task's present recording_state; work: that when it works */
     uint16_t next_held;
     bool is_other; /* a member other than the region's first */
     struct {
         uint64_t lock, since;
         uint32_t code;
-    } held[HELD];       /* the locks that it took last and still holds; lock 0: a free place */
+    } held[HELD];       /* the locks that the task took last and still holds; lock 0: a free place */
     struct frame *next; /* links free frames */
 };
 
@@ -101,7 +101,7 @@ struct region {
     struct frame *member; /* points to itself */
     uint64_t begin;
     struct frame *parent;
-    _Atomic uint64_t useful, longest; /* useful ticks of all members that have ended, and of the longest */
+    _Atomic uint64_t useful, longest; /* useful: ticks of all members that have ended; longest: the most of one */
     _Atomic uint32_t members;
 };
 
@@ -191,7 +191,7 @@ struct track *recorder_here(void); /* the track of the calling kernel thread's v
 void events_set(ompt_function_lookup_t lookup);
 /* Returns the frame of the task that the caller runs; NULL: none. */
 struct frame *events_current(void);
-struct frame *events_more_frames(struct track *k); /* takes a frame that other tracks gave back, or a new one */
+struct frame *events_more_frames(struct track *k); /* returns a free frame; NULL: no memory */
 /* events_waits: the task with frame f begins to wait on track k. events_waits_no_longer: the task goes on, on track k;
  * if the wait began on another track, that track's wait_over is set. f may be NULL. */
 void events_waits(struct track *k, struct frame *f, unsigned state);

@@ -99,7 +99,7 @@ _Static_assert(sizeof(struct recording_event) == 32, "two a line");
 
 /* What a vp does with its time. */
 enum recording_state {
-    REC_IN_RUNTIME, /* none of the others: it searches, switches, starts */
+    REC_IN_RUNTIME, /* none of the others: the vp searches, switches, starts */
     REC_USEFUL,     /* the program's code in regions */
     REC_SERIAL,     /* the program's code outside of regions */
     REC_IMBALANCE,  /* waits in barriers and joins, without work to do */
@@ -118,7 +118,7 @@ enum recording_state {
 struct recording_code {
     _Atomic uint64_t address; /* 0: unused */
     uint64_t path;            /* offset in the texts: the object's file; 0: unknown */
-    /* The address minus the distance by which the object was moved: so the object's symbols and DWARF have it. */
+    /* The address as the object's symbols and DWARF have it: without the distance by which the object was moved. */
     uint64_t offset;
     uint32_t build_id_bytes;
     uint8_t build_id[20];
@@ -126,18 +126,18 @@ struct recording_code {
 };
 _Static_assert(sizeof(struct recording_code) == 64, "a line");
 
-/* Sums for one track and one code. Only the track's writer changes them; readers load them relaxed, and add up all
- * tracks. */
+/* Sums for one track and one code; "here" is at this code. Only the track's writer changes them; readers load them
+ * relaxed, and add up all tracks. */
 struct recording_sums {
-    _Atomic uint64_t state[REC_STATES]; /* ticks in each state, of members and of tasks made here */
+    _Atomic uint64_t state[REC_STATES]; /* ticks in each state, of regions' members and of tasks, both made here */
     _Atomic uint64_t regions, threads;  /* regions opened here; the sum of their members */
-    _Atomic uint64_t inner;             /* of these regions: opened inside another region */
-    _Atomic uint64_t serialized;        /* of these regions: with one member */
-    _Atomic uint64_t wall;              /* of these regions: ticks of the parents from begin to end */
+    _Atomic uint64_t inner;             /* how many of these regions were opened inside another region */
+    _Atomic uint64_t serialized;        /* how many of these regions had one member */
+    _Atomic uint64_t wall;              /* ticks of these regions' parents from begin to end */
     /* Useful ticks of these regions. useful: of all members; longest: of each region's longest member, times its number
      * of members. The difference is imbalance. */
     _Atomic uint64_t useful, longest;
-    _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; of these: ended, and their useful ticks */
+    _Atomic uint64_t created, tasks, task_ticks; /* tasks made here; how many of these ended, and their useful ticks */
     _Atomic uint64_t loops, iterations;          /* of regions opened here, or of loops here outside of regions */
     /* Locks taken here; waits for locks, and ticks of these waits; ticks for which locks were held. */
     _Atomic uint64_t locks, lock_waits, lock_ticks, lock_held;
@@ -170,7 +170,7 @@ struct recording_clock {
 };
 
 struct recording_segment {
-    _Atomic uint64_t offset; /* of the segment's events in the file; 0: unused */
+    _Atomic uint64_t offset; /* where the segment's events are in the file; 0: unused */
     uint32_t track, index;   /* it is segment `index` of `track` */
 };
 
@@ -188,7 +188,7 @@ struct recording {
     uint32_t keeps_events;             /* 0: sums only */
     uint32_t nested_off;               /* 1: max-active-levels-var was 1 at the last inner region with one member */
     struct recording_clock begin, now; /* now: the last look, made from time to time and at the end */
-    _Atomic uint64_t ended_ticks;      /* 0: it runs, or was ended by a signal, _exit or exec */
+    _Atomic uint64_t ended_ticks;      /* 0: the program runs, or was ended by a signal, _exit or exec */
     _Atomic uint64_t mpi_init_ns;      /* CLOCK_MONOTONIC at the end of MPI_Init, to align ranks; 0: none */
     _Atomic uint64_t segments_refused; /* tracks that got no further segment: at the limit, or the file cannot grow */
     _Atomic uint64_t segments_failed;  /* of these: the file could not grow (full disk, limit of the system) */

@@ -561,8 +561,8 @@ PS_EXPORT void __kmpc_end_taskgroup(HEAD)
         ORT_TOOL_TRACED(t, ort_tool_taskgroup_end(t, kmpc_taskgroup_end), kmpc_taskgroup_end(t));
 }
 
-/* A graph of tasks (LLVM 18 and later, OpenMP 6.0 section 14.3) is a taskgroup here. Its body runs each time (1);
- * nothing is recorded. */
+/* A graph of tasks (LLVM 18 and later, OpenMP 6.0 section 14.3) is a taskgroup here. The answer 1 makes compiled
+ * code run the graph's body each time; nothing is recorded. */
 PS_EXPORT int32_t __kmpc_start_record_task(HEAD, PS_UNUSED int32_t flags, PS_UNUSED int32_t id)
 {
     __kmpc_taskgroup(at, gtid);

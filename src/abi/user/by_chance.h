@@ -6,7 +6,7 @@
 
 /* True: psrun has preloaded this library. Written once, while the library is loaded. */
 extern bool user_preloaded;
-/* Does what user_by_chance does, for a preloaded library. */
+/* Does the work of user_by_chance if psrun has preloaded this library. */
 bool user_by_chance_slow(const void *caller, const char *name);
 
 /* Returns whether the object that contains the address `caller` calls the routine `name` by chance (by_chance.c). */
