@@ -71,8 +71,8 @@ static uint64_t microseconds(struct timeval t) { return (uint64_t)t.tv_sec * 100
 static bool is_narrow(void) { return policy.width < policy.processors; }
 
 /* Makes the policy's width known: to callers of pools_width_now, and to all OpenBLAS libraries. So a call of OpenBLAS
- * has at most as many jobs as there are processors, even if the program allows more. More would wait for one
- * another. */
+ * has at most as many jobs as there are processors, even if the program allows more. With more jobs, which wait for one
+ * another, some would wait for jobs without a processor. */
 static void set_width(void)
 {
     ps_store_relaxed(&width_now, policy.width);

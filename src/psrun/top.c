@@ -22,7 +22,7 @@ struct row {
     uint32_t pid, weight, wanted, allowed;
     char command[COMMAND_BYTES]; /* "": the process is not visible here */
     double now, all;             /* processors used: since the last read, and since the start; negative: unknown */
-    double lent, borrowed;       /* processor time that it lent to others and borrowed from them, in seconds */
+    double lent, borrowed;       /* processor time that the process lent to others and borrowed, in seconds */
 };
 
 static struct {

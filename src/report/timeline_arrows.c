@@ -37,7 +37,7 @@ void arrows_dependence(struct arrows *a, uint64_t first, uint64_t second)
         return;
     struct dependents *d = id_table_get(&a->earlier, first);
     unsigned num = d ? d->num : 0;
-    if ((num & (num - 1)) == 0) { /* 0 or a power of two: there is no room for another */
+    if ((num & (num - 1)) == 0) { /* num is 0 or a power of two: d is full */
         d = memory_more(d, sizeof *d + 2 * (num + 1) * sizeof *d->task);
         id_table_put(&a->earlier, first, d);
     }
