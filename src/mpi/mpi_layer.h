@@ -96,8 +96,8 @@ struct mpi_wait {
     void (*done)(struct mpi_wait *wait);
 };
 
-/* Returns the table of functions (layer) of the runtime that has the caller as a thread, and that thread in *thread.
- * NULL: no runtime has the caller as a thread, or the caller may not wait. */
+/* Returns the table of functions (layer) of the runtime of which the caller is a thread, and that thread in *thread.
+ * NULL: the caller is no runtime's thread, or may not wait. */
 const struct ps_layer *mpi_threads(void **thread);
 /* Returns whether the caller can wait, and fills in wait->layer and wait->thread. Called only in mode MPI_AWARE. */
 bool mpi_can_wait(struct mpi_wait *wait);

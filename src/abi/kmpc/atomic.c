@@ -1,12 +1,12 @@
 /* LLVM entry points: atomic operations that compiled code does not do by itself.
  *
  * The functions are made from one list for each kind of type. <type>_<operation> updates. .._cpt ("capture") also
- * returns the new value (flag) or the old one. .._rev exchanges the operands. .._swp exchanges values, .._rd and .._wr
- * read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers by an atomic addition
- * (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types and cmplx4 are updated under a
- * lock. The variable's address chooses the lock, so all functions that lock take the same lock for a variable, whatever
- * they call its type. Cost: a load and a compare-and-swap, or one addition; under a lock two atomic operations, to take
- * it and to free it. OpenMP 5.2 section 15.8.4. */
+ * returns a value: the new one if `flag` is set, else the old one. .._rev exchanges the operands. .._swp exchanges
+ * values, .._rd and .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers
+ * by an atomic addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types and
+ * cmplx4 are updated under a lock. The variable's address chooses the lock, so all functions that lock take the same
+ * lock for a variable, whatever they call its type. Cost: a load and a compare-and-swap, or one addition; under a lock
+ * two atomic operations, to take it and to free it. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* omp_ routines that give programs linked with libomp other answers than programs linked with libgomp. answers.c has
- * more of them; versions.S has those with equal answers. Also the ompc_ routines: the C routines under names of their
- * own, for compilers where Fortran has the omp_ names.
+ * more of them; versions.S has those with equal answers. This file also has the ompc_ routines: the C routines under
+ * names of their own, for compilers where Fortran has the omp_ names.
  *
  * From the first call of an affinity routine here on, affinity is shown as libomp shows it. omp_get_schedule returns
- * static if no schedule was set, and reports OMP_SCHEDULE=static without the monotonic modifier that it implies. For
- * auto it reports the chunk size 1. */
+ * static if no schedule was set. It reports OMP_SCHEDULE=static without the monotonic modifier, which that setting
+ * implies. For auto it reports the chunk size 1. */
 #include "kmpc.h"
 
 void omp_set_num_threads(int n);

@@ -177,8 +177,9 @@ static int contains(int cpu, void **mask)
 {
     return cpu < 0 || cpu >= max_proc() ? -1 : may_use(cpu) && os_cpuset_has(*mask, (unsigned)cpu);
 }
-/* Stores the processors of the caller's place in *mask; without places, all processors of the process. If the caller is
- * a root that the program has bound, stores the processors to which it is bound. Returns -1 if there are no masks. */
+/* Stores processors in *mask. For a root that the program has bound these are the processors to which it is bound; for
+ * other callers, the processors of the caller's place, or without places all processors of the process. Returns 0; -1:
+ * there are no masks. */
 PS_EXPORT int kmp_get_affinity(void **mask)
 {
     struct ort_thread *t = ort_self();

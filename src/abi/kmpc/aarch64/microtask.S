@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): AArch64, AAPCS64.
  *
- * fn gets gtid and tid in x0 and x1, args[0..5] in x2 .. x7, and the other arguments on the stack, args[6] lowest. x29
- * holds the frame, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the array may
- * end at a page. kmpc_invoke_traced(.., void **frame) stores the x29 that kmpc_invoke will have in *frame, and jumps to
- * kmpc_invoke. That x29 is two words below the stack pointer here. */
+ * fn gets gtid and tid in x0 and x1, args[0..5] in x2 .. x7, and the other arguments on the stack, args[6] lowest.
+ * x29 is the frame pointer, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the
+ * page behind it may not be mapped. kmpc_invoke_traced(.., void **frame) stores the x29 that kmpc_invoke will have in
+ * *frame, and jumps to kmpc_invoke. That x29 is two words below the stack pointer here. */
 #include "jump.h"
 
     .text

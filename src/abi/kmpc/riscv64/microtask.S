@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): RISC-V, LP64D.
  *
  * fn gets gtid and tid in a0 and a1, args[0..5] in a2 .. a7, and the other arguments on the stack, args[6] lowest. s0
- * holds the frame, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the array may
- * end at a page. kmpc_invoke_traced(.., void **frame) stores the s0 that kmpc_invoke will have in *frame, and jumps to
- * kmpc_invoke. That s0 is the stack pointer here. */
+ * is the frame pointer, so that unwinding works for every argc. Nothing after args[argc - 1] is read, because the page
+ * behind it may not be mapped. kmpc_invoke_traced(.., void **frame) stores the s0 that kmpc_invoke will have in *frame,
+ * and jumps to kmpc_invoke. That s0 is the stack pointer here. */
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced

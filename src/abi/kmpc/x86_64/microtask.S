@@ -1,9 +1,9 @@
 /* int kmpc_invoke(microtask fn, int32_t *gtid, int32_t *tid, int argc, void **args): x86-64, System V ABI.
  *
  * fn gets gtid and tid in rdi and rsi, args[0..3] in rdx, rcx, r8, r9, and the other arguments on the stack, args[4]
- * lowest. rbp holds the frame, so that unwinding works for every argc. kmpc_invoke_traced(.., void **frame) stores that
- * rbp in *frame, and goes on as kmpc_invoke. It keeps the stack pointer below rbp, because LLVM's plug-in for gdb takes
- * only frames that begin below the task's frame for frames of the task. */
+ * lowest. rbp is the frame pointer, so that unwinding works for every argc. kmpc_invoke_traced(.., void **frame) stores
+ * that rbp in *frame, and goes on as kmpc_invoke. It keeps the stack pointer below rbp, because LLVM's plug-in for gdb
+ * takes only frames that begin below the task's frame for frames of the task. */
     .text
     .globl  kmpc_invoke_traced
     .hidden kmpc_invoke_traced
