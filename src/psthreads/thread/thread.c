@@ -208,6 +208,7 @@ static void end_on_this_stack(void *result)
     vp = ps_thread_end_keys(vp, t);
     ps_race_release(t);
     ps_race_release(t->parent);
+    ps_race_release(vp_run(vp)->uth); /* its stack, which another thread gets */
     if (ps_tls_on())
         vp = vp_end_tls(vp);
     vp = ps_thread_end(vp, t, result);
