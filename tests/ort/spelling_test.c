@@ -39,11 +39,12 @@ static void counts(void **state)
         const char *text;
         unsigned n, list[3];
         bool changed;
-    } rows[] = {{"4", 1, {4}, false},     {"4,3,", 2, {4, 3}, false},     {"4, ,2", 3, {4, 4, 2}, false},
-                {",4", 2, {0, 4}, false}, {",,", 2, {0, 0}, false},       {"0,2", 2, {1, 2}, true},
-                {"all", 1, {0}, false},   {" 4 ,\t3 ", 2, {4, 3}, false}, {"4;3", 0, {0}, false},
-                {"+4", 0, {0}, false},    {"4,-1", 0, {0}, false},        {"4 3", 0, {0}, false},
-                {"4k", 0, {0}, false},    {"4,1001", 0, {0}, false},      {"4\n", 1, {4}, false}};
+    } rows[] = {{"4", 1, {4}, false},           {"4,3,", 2, {4, 3}, false}, {"4, ,2", 3, {4, 4, 2}, false},
+                {",4", 2, {0, 4}, false},       {",,", 2, {0, 0}, false},   {"0,2", 2, {1, 2}, true},
+                {"all", 1, {0}, false},         {" ALL ", 1, {0}, false},   {"allo", 0, {0}, false},
+                {" 4 ,\t3 ", 2, {4, 3}, false}, {"4;3", 0, {0}, false},     {"+4", 0, {0}, false},
+                {"4,-1", 0, {0}, false},        {"4 3", 0, {0}, false},     {"4k", 0, {0}, false},
+                {"4,1001", 0, {0}, false},      {"4\n", 1, {4}, false}};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned list[8];
         bool changed;

@@ -177,13 +177,12 @@ PS_EXPORT ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_addres
             function = process_number(p, process_pointer_in(p, team, "ort_team.data"), 8);
     } else if (task_has_flag(task, "flag.undeferred") && !process_is_tracked(p)) {
         /* Without a listener the runtime calls an undeferred task at once, and its descriptor has no function. */
-        return process_end(p);
+        function = 0;
     } else {
         uint64_t body = process_pointer_in(p, task->at, "ort_task.fn");
         function = called_by(p, body, process_pointer_in(p, task->at, "ort_task.data"));
     }
-    if (function == 0)
-        /* There is no function for an initial task: the program itself is its code. */
+    if (function == 0) /* nor has an initial task a function: the program itself is its code */
         process_fails(p, ompd_rc_unavailable);
     *entry = (ompd_address_t){OMPD_SEGMENT_UNSPECIFIED, function};
     return process_end(p);

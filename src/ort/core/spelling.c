@@ -76,7 +76,7 @@ unsigned spelling_counts(const char *text, unsigned max, unsigned *list, bool *c
     unsigned n = 0;
     const char *p = spelling_skip(text);
     *changed = false;
-    if (strcasecmp(text, "all") == 0) {
+    if (strncasecmp(p, "all", 3) == 0 && *spelling_skip(p + 3) == '\0') {
         list[0] = 0;
         return 1;
     }
