@@ -161,7 +161,7 @@ static bool poll_all(void)
         ps_store_relaxed(&found_some, 1);
     while (out) {
         struct mpi_wait *w = out;
-        out = w->next; /* w is gone as soon as its thread runs */
+        out = w->next; /* read first: after ready or done another thread may free w */
         ps_sub_release(&waiting, 1);
         if (w->done)
             w->done(w);

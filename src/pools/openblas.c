@@ -39,8 +39,8 @@ struct openblas {
     unsigned most;        /* the largest number of threads that was ever set */
     unsigned num_numbers; /* numbers below this exist; 0: not known yet */
     unsigned num_used;
-    /* While this is not 0 no job begins: the process forks, or the library starts kernel threads, whose numbers jobs
-     * may have. */
+    /* While this is not 0, no job begins. hold_jobs adds 1 while the process forks. set_bound adds 1 while the library
+     * may start more kernel threads: they get numbers that jobs use until then. Both wait for the jobs that run. */
     unsigned holds;
     unsigned copy; /* the index in `copies` */
     unsigned char is_used[NUMBERS];

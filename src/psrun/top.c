@@ -98,11 +98,12 @@ static unsigned read_rows(void)
 
 static void print_number(double n) { n < 0 ? printf("      -") : printf(" %6.2f", n); }
 
-/* Prints a table of at most the terminal's width; columns that do not fit are left out. */
+/* Prints the table, in lines of at most `width` characters if that is at least 37. In a narrow table LENT and BORROWED
+ * are left out, then ALL too. The command is cut. */
 static void print_table(unsigned n, unsigned width)
 {
-    bool totals = width >= 60, all = width >= 45;
-    int room = (int)width - 34 - (all ? 7 : 0) - (totals ? 20 : 0);
+    bool totals = width >= 70, all = width >= 50;
+    int room = (int)width - 36 - (all ? 7 : 0) - (totals ? 20 : 0);
     if (room < 1)
         room = 1;
     printf("    PID WEIGHT WANTS ALLOWED    NOW%s%s %.*s\n", all ? "    ALL" : "", totals ? "      LENT  BORROWED" : "",

@@ -108,7 +108,7 @@ bool uth_tls_look_again(void);
 /* A list of words of the dynamic linker, one of which is its count of loaded objects (tls_objects.c). The list is
  * written under uth_blocks.init_lock, and read without a lock. */
 #define UTH_TLS_WATCHED_MOST 8
-typedef _Atomic unsigned long long uth_tls_count; /* the type of the dynamic linker's count */
+typedef _Atomic unsigned long long uth_tls_count; /* the type of that count */
 struct uth_tls_watch {
     _Atomic(const uth_tls_count *) word[UTH_TLS_WATCHED_MOST]; /* a word may be in the list several times */
     /* Number of words in the list (release, for `word`); 0: it is not known which words to watch. */

@@ -207,8 +207,8 @@ static unsigned kind_of_symbol(const char *symbol)
     return is_of_a_thread(symbol) ? ASKS_STATE : 0;
 }
 
-/* Returns the ASKS_ bits of the symbols that the object uses. Its relocations are searched, because the length of a
- * symbol table is written nowhere. */
+/* Returns the ASKS_ bits of the symbols that the object takes from others. Searches the object's relocations, which
+ * name each of them: not every object states the length of its symbol table. */
 static unsigned asks_for(const struct ps_loaded *o)
 {
     unsigned asks = 0;

@@ -3,10 +3,14 @@
 offline while the other one runs, and all online again afterwards; psrun top tells of it. Nothing here asserts a
 time: the test waits for what it expects."""
 
+import fcntl
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -46,6 +50,17 @@ def top():
     return json.loads(found.stdout)["processes"]
 
 
+def table_lines(width):
+    """The table on a terminal of that width."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, stdout=its, check=True)
+    lines = os.read(ours, 4096).decode().splitlines()
+    os.close(its)
+    os.close(ours)
+    return lines
+
+
 def end(program):
     program.kill()
     program.wait()
@@ -59,6 +74,9 @@ await_offline(first, lambda n: n >= PROCESSORS // 2)
 both = top()
 assert {p["pid"] for p in both} == {first.pid, second.pid}, both
 assert all(p["command"] == "regions" and p["weight"] == 1 for p in both), both
+for width in (37, 49, 50, 69, 70, 71, 80):
+    lines = table_lines(width)
+    assert len(lines) == 3 and max(map(len, lines)) <= width and ("ALL" in lines[0][32:]) == (width >= 50), lines
 end(second)
 await_offline(first, lambda n: n == 0)
 aside = start("off")

@@ -159,7 +159,8 @@ static bool may_use(int cpu)
     return cpu >= 0 && os_cpuset_has(&all, (unsigned)cpu);
 }
 static int max_proc(void) { return kmpc_settings.no_affinity ? 0 : (int)sysconf(_SC_NPROCESSORS_CONF); }
-/* Adds the processor to a mask, or removes it. Returns 0; -1: no such processor; -2: the process may not use it. */
+/* Adds the processor to a mask, or removes it. Returns 0; -1: no such processor, or masks are disabled; -2: the process
+ * may not use it. */
 static int change(int cpu, void **mask, bool on)
 {
     if (cpu < 0 || cpu >= max_proc())

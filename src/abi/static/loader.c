@@ -1,11 +1,11 @@
 /* The functions of the dynamic linker that the runtime calls, for libgomp.a and libomp.a: a static program has no
  * dynamic linker.
  *
- * Does: dlsym finds the names below, which are all that the runtime asks for. Their addresses are filled in when the
- * program is linked. For RTLD_DEFAULT these are weak references, so dlsym returns NULL for a name that the program does
- * not have. Does not: open libraries. The functions are hidden, and local in the archive, so the program's own calls go
- * to the C library. Rejected: the C library's own functions. Its dlsym finds no name in a static program, and a call of
- * its dlopen makes the linker print a warning. */
+ * Does: dlsym finds the names in the tables below, whose addresses are filled in when the program is linked. For
+ * other names it returns NULL; the runtime can do without those. Most names for RTLD_DEFAULT are weak references:
+ * for such a name that the program does not have, dlsym returns NULL. Does not: open libraries. The functions are
+ * hidden, and local in the archive, so the program's own calls go to the C library. Rejected: the C library's own
+ * functions. Its dlsym finds no name in a static program, and a call of its dlopen makes the linker print a warning. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

@@ -162,7 +162,7 @@ extern __thread struct self pool_self;
                          : "memory");                                                                  \
     } while (0)
 extern __thread void *pool_local; /* what ee_local() returns */
-/* The gate; ee_port.h describes it. Only the ways with the synchroniser (hws, hws-paper) open it. */
+/* The core's gate, which ee_port.h describes; NULL: closed. Only hal/synchroniser.c opens gates. */
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask;
 extern __thread bool ee_gate_arrived;
@@ -244,7 +244,8 @@ static inline void pool_know(struct self *self, struct known *known, uintptr_t o
         self->root_cores = known->cores;
 }
 
-/* Called by a member whose `end` said TOLD: assists until the member is a helper again. */
+/* Called by a member whose body has returned, and whose `end` says that the region has tasks (TOLD, member_end.h). Runs
+ * tasks as this member until the core is a helper (ops->idle returns false). */
 void pool_assist_told(struct member *m);
 /* Called by a member other than the first when its body has returned: exchanges `end`, as member_end_return does, and
  * assists if it must. The caller then counts the member in the join (hal_arrive). */

@@ -111,12 +111,12 @@ struct ort_task {
         struct ps_piece piece; /* free task: its link in a magazine or in a list */
         struct ps_list link;   /* ready task with a priority: its link in the team's queue */
         struct ort_task *next; /* taskloop with `copy`: the task made after this one; used until this one is queued */
-        struct {               /* frame, ort_task_enter: the member's former `base`; frame: the one before it */
+        struct { /* a frame's; base: the member's former `base` (ort_task_enter); under: the frame before it */
             int64_t base;
             struct ort_task *under;
         };
     };
-    struct ort_task *above; /* frame: the next one in the chain (task_frame.h); NULL: none */
+    struct ort_task *above; /* a frame's (task_frame.h): the next frame of its chain, or NULL */
     int32_t priority;
     _Atomic uint32_t event;
 #if ORT_MEMBERS_APART

@@ -38,11 +38,11 @@ void ort_place_env_read(void);
 /* Called before the variables are read again: forgets the places that were asked for. The list has not been made
  * yet. */
 void ort_place_env_forget(void);
-/* Asks for places that an ABI's own variable (KMP_AFFINITY) describes. Called while the library is loaded, by a caller
- * that has found none of OpenMP's variables set, as these override it. `make` makes the list at the first need; it
- * returns false if there is no memory. round matters in a team of more members than there are places, P. true: member i
- * has the place that is i modulo P behind the parent's. false: neighbours share a place. first: the initial thread's
- * place, modulo the number of places. */
+/* Asks for places that an ABI's own variable (KMP_AFFINITY) describes; they replace those of OpenMP's variables. The
+ * caller has decided which variable counts. Called while the library is loaded, and when variables are read again.
+ * `make` makes the list at the first need; it returns false if there is no memory. round matters in a team of more
+ * members than there are places, P. true: member i has the place that is i modulo P behind the parent's. false:
+ * neighbours share a place. first: the initial thread's place, modulo the number of places. */
 void ort_places_ask(bool (*make)(struct ort_places *out), bool round, unsigned first);
 /* ort_processors_restrict calls the hook once, before processors are counted. The hook takes processors away from the
  * process (os_affinity_narrow). Set while the library is loaded; NULL: nothing to do. */

@@ -74,7 +74,7 @@ void quota_park_restart(void)
 {
     ps_spin_init(&lock);
     ps_store_relaxed(&sleeping, 0);
-    by_share = UINT_MAX; /* the next watchdog computes it anew */
+    by_share = UINT_MAX; /* no limit, until the next watchdog to start calls quota_park_share */
     allowed = by_system < ps_rt.num_vps ? by_system : ps_rt.num_vps;
     begin_offline();
 }

@@ -28,8 +28,8 @@ bool vp_in_own_block(void);
 /* Notes that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
-/* Does what ps_vp does, without a call. The assembly is volatile, so each use reads the variable anew, and the compiler
- * keeps no address of the variable. */
+/* Does what ps_vp does; on x86-64 without a call, as the functions below. The assembly is volatile, so each use reads
+ * the variable anew, and the compiler keeps no address of the variable. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 {
 #if defined(__x86_64__)
@@ -41,21 +41,21 @@ static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 #endif
 }
 
-/* Does what ps_current does, without a call. `current` is the first field of struct vp_run, and so of a vp (run.h). */
+/* Does what ps_current does. `current` is the first field of struct vp_run, and so of a vp (run.h). */
 static PS_ALWAYS_INLINE struct psthread *ps_current_now(void)
 {
     struct psthread *const *current = (struct psthread *const *)(void *)ps_vp_now();
     return PS_LIKELY(current != NULL) ? *current : NULL;
 }
 
-/* Does what ps_vp_attach does, without a call if there is a vp. */
+/* Does what ps_vp_attach does; on x86-64 without a call if there is a vp. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
 {
     struct vp *vp = ps_vp_now();
     return PS_LIKELY(vp != NULL) ? vp : ps_upcalls.attach();
 }
 
-/* Does what vp_carry does, without a call. */
+/* Does what vp_carry does; on x86-64 without a call. */
 static PS_ALWAYS_INLINE void vp_carry_now(struct vp *vp)
 {
 #if defined(__x86_64__)

@@ -40,8 +40,9 @@ bool ps_dedicate_self(void);
 /* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED; the member keeps this
  * stack (own_stack.h). The caller is the same as for ps_dedicate_self. May switch. */
 void ps_keep_stack(void);
-/* Thread self begins on the running stack. If it is DEDICATED, moves self to its dedicated kernel thread, as in the
- * last region. Else enters self's block here. May switch. */
+/* Called when thread self begins to run on the present stack; block: its block, in which the vp is not yet. If the
+ * block is DEDICATED, moves self to the block's dedicated kernel thread. Otherwise the vp enters the block here. May
+ * switch. */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
 /* For vp, which is dedicated to a thread and runs nothing else: returns the vp in whose queue other threads are put
  * instead. That is the vp from which the thread came, or vp 0, or vp 1 if vp 0 stands aside. */
