@@ -3,8 +3,8 @@
 BUILD   ?= build
 JOBS    ?= $(shell nproc)
 PREFIX  ?= /usr/local
-# One more than there are processors: many tests wait.
-CTEST   := ctest --output-on-failure --no-tests=error -j $(shell expr $(JOBS) + 1)
+# Two for each processor and one more: most of the time a test waits.
+CTEST   := ctest --output-on-failure --no-tests=error -j $(shell expr 2 \* $(JOBS) + 1)
 CMAKE   := cmake
 STRICT  := $(if $(CI),-DPS_WERROR=ON)
 # Looks anew for what was not installed yet when the build was configured.
