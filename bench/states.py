@@ -6,7 +6,9 @@
 A process is in the state that its members happened to fall into: which processor has which team, and so on. A row's
 value is the median of one process's samples. Shown are the least, median, 90th percentile and greatest of the
 processes. Runtimes and rows are taken in turns. Of a nest, the value is that of all measurers by the wall clock.
-Writes states.txt and states.csv. A row meets its goal where our 90th percentile is at most 1.5 times our median when
+The machine has states too: the host of a virtual machine puts its processors on one core, or far from each other. So
+bench/line.c measures before each turn what a cache line's round trip takes, and a second table has the processes of
+either distance by themselves. Writes states.txt and states.csv. A row meets its goal where our 90th percentile is at most 1.5 times our median when
 quiet (3 times beside the busy process), and at most the best peer's median. NOTES.md"""
 
 import argparse
@@ -26,6 +28,8 @@ from harness import OURS, number, say
 MOST = {"quiet": 1.5, "load": 3.0}
 OPTIONS = ["--samples", 20, "--sample-us", 1000]
 CLOCK_US = 0.01  # less is the clock: no ratio is made of it
+NEAR_US = 0.15  # a line's round trip between two processors of one core takes less
+FEWEST = 4  # processes of a distance: no percentile is made of fewer
 # construct, configuration of epcc_nested
 ROWS = [("for", "2"), ("barrier", "2"), ("static", "2"), ("dynamic", "2"), ("critical", "2"), ("taskwait", "2"),
         ("parallel", "2"), ("parallel", "8"), ("taskwait", "64"),
@@ -47,11 +51,19 @@ def read_arguments():
     return parser.parse_args()
 
 
+def round_trip(own, program):
+    """us that a line's way to the other processor and back takes now; None: one processor"""
+    found = harness.json_lines(own.run([program.with_name("line")], 60)[0])
+    return found[0]["least"] if found else None
+
+
 def measure(rows, peers, program, processes):
-    """{(row, peer's name): [us of each process]}"""
+    """{(row, peer's name): [us of each process]}, and the same with the distance, near or far, as the key's third"""
     values = {}
     for process in range(processes):
         for construct, config in rows:
+            trip = round_trip(peers[0], program)
+            distance = "near" if trip is not None and trip < NEAR_US else "far"
             for peer in peers:
                 printed, why = peer.run([program, *OPTIONS, "--constructs", construct, config], 60)
                 found = harness.json_lines(printed)
@@ -59,7 +71,9 @@ def measure(rows, peers, program, processes):
                     say(f"{row_name(construct, config)} under {peer.label}: {why or 'no value'}")
                     continue
                 value = found[0]["wall_us" if "x" in config else "median_us"]
-                values.setdefault(((construct, config), peer.name), []).append(max(value, 0))
+                key = ((construct, config), peer.name)
+                for k in (key, (*key, distance)):
+                    values.setdefault(k, []).append(max(value, 0))
         say(f"process {process + 1} of {processes}")
     return values
 
@@ -92,6 +106,27 @@ def table(state, rows, peers, values):
     return lines + [f"{met} of {len(rows)} rows met", ""]
 
 
+def distances(rows, peers, values):
+    """The table of the processes of each distance: ours and the best peer's."""
+    lines = []
+    for distance in ("near", "far"):
+        part = []
+        for row in rows:
+            found = {p.name: values.get((row, p.name, distance), []) for p in peers}
+            if any(len(v) < FEWEST for v in found.values()):
+                continue
+            ours = summary(found[OURS])
+            best = min(summary(v)[1] for name, v in found.items() if name != OURS)
+            part.append((row, len(found[OURS]), ours, best, verdict("quiet", ours, best)))
+        lines += [f"processors {distance} (a line's round trip {'below' if distance == 'near' else 'from'} "
+                  f"{NEAR_US} us{' on' if distance == 'far' else ''}): us, least / median / 90th percentile / greatest",
+                  f"{'':18}{'processes':>10}{OURS:>28}{'best median of a peer':>24}   verdict"]
+        lines += [f"{row_name(*row):18}{num:10}{' / '.join(number(v) for v in ours):>28}{number(best):>24}   {said}"
+                  for row, num, ours, best, said in part]
+        lines += [f"{sum(p[-1] == 'met' for p in part)} of {len(part)} rows met", ""]
+    return lines
+
+
 def main():
     a = read_arguments()
     rows = [r for r in ROWS if re.search(a.rows, row_name(*r))]
@@ -106,7 +141,10 @@ def main():
         with harness.computing(1) if state == "load" else contextlib.nullcontext():
             values = measure(rows, peers.list, program, a.processes)
         lines += table(state, rows, peers.list, values)
-        written += [[state, *row, name, *(f"{v:.4f}" for v in summary(found))] for (row, name), found in values.items()]
+        if state == "quiet":
+            lines += distances(rows, peers.list, values)
+        written += [[state, *row, name, *(f"{v:.4f}" for v in summary(found))]
+                    for (row, name, *distance), found in values.items() if not distance]
     lines.append(f"load {os.getloadavg()[0]:.1f} at the end")
     (out / "states.txt").write_text("\n".join(lines) + "\n")
     with open(out / "states.csv", "w", newline="") as file:

@@ -1,5 +1,6 @@
 # The target `check_programs`: what the tests of `make check` need. That is the product and the targets of tests/,
-# without the tests of the platform, of the benchmarks' and the applications' programs, and of MPI.
+# without the tests of the platform, of the benchmarks' and the applications' programs, and of MPI. The property PS_LONG
+# is that of a target which only tests with the label long need.
 add_custom_target(check_programs)
 add_dependencies(check_programs product)
 if(NOT PS_TESTS)
@@ -14,7 +15,8 @@ while(folders)
   list(FILTER folders EXCLUDE REGEX "/tests/(manycore|mpi)$")
   foreach(target IN LISTS targets)
     get_target_property(by_hand ${target} EXCLUDE_FROM_ALL)
-    if(NOT by_hand)
+    get_target_property(long ${target} PS_LONG)
+    if(NOT by_hand AND NOT long)
       add_dependencies(check_programs ${target})
     endif()
   endforeach()
