@@ -8,8 +8,8 @@ value is the median of one process's samples. Shown are the least, median, 90th 
 processes. Runtimes and rows are taken in turns. Of a nest, the value is that of all measurers by the wall clock.
 The machine has states too: the host of a virtual machine puts its processors on one core, or far from each other. So
 bench/line.c measures before each turn what a cache line's round trip takes, and a second table has the processes of
-either distance by themselves. Writes states.txt and states.csv. A row meets its goal where our 90th percentile is at most 1.5 times our median when
-quiet (3 times beside the busy process), and at most the best peer's median. NOTES.md"""
+either distance by themselves. Writes states.txt and states.csv. A row meets its goal where our 90th percentile is at
+most 1.5 times our median when quiet (3 times beside the busy process), and at most the best peer's median. NOTES.md"""
 
 import argparse
 import contextlib
