@@ -44,7 +44,7 @@ endforeach()
 set(bare_runtime base/check.c lockfree/deque.c lockfree/magazine.c lockfree/spin.c)
 list(APPEND bare_runtime
   ort/core/emergency_pool.c ort/core/icv.c ort/core/without.c
-  ort/lock/lock.c ort/lock/own_lock.c
+  ort/lock/lock.c ort/lock/own_lock.c ort/place/place_machine.c
   ort/task/task.c ort/task/task_create.c ort/task/task_call.c ort/task/task_run.c ort/task/task_wait.c
   ort/task/task_complete.c ort/task/task_queue.c ort/task/task_sleep.c ort/task/task_memory.c
   ort/task/task_range.c
@@ -59,8 +59,7 @@ endforeach()
 # What is read at the start, and by queries, stands in main memory: variables' values, lists of places.
 set(bare_program ee/manycore/ee.c ort/environment/env.c ort/core/spelling.c ort/place/place.c
     ort/place/place_parse.c ort/memory/allocator.c ort/memory/allocator_env.c os/linux/env.c os/bare/atomic.c
-    os/bare/heap.c os/bare/os.c
-    os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
+    os/bare/heap.c os/bare/os.c os/bare/string.c cpu/riscv64/switch.S cpu/riscv64/thread_pointer.c cpu/context.c)
 foreach(name allocator bare/by_chance bare/time device lock places settings task threads)
   list(APPEND bare_program abi/user/${name}.c)
 endforeach()

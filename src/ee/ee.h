@@ -184,7 +184,8 @@ void ee_team_fini(struct ee_team *team);
  * had none at all. Returns false if this is not possible. */
 bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
 
-/* Defines the places for binding. A place is a set of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1].
+/* Defines the places for binding. A place is a set of processors: place p has cpu[first[p]] .. cpu[first[p + 1] - 1];
+ * `cpu` NULL, on bare metal alone: place p has the processors first[p] .. first[p + 1] - 1.
  * The caller keeps both arrays for good. Called once, before anything is bound. Returns false if n is 0 or there is no
  * memory; then nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);

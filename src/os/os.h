@@ -355,8 +355,10 @@ struct os_topology_level {
 enum os_sharing { OS_SHARING_SMT, OS_SHARING_L2, OS_SHARING_L3, OS_SHARING_NUMA, OS_SHARING_PACKAGE, OS_NUM_SHARINGS };
 #define OS_LEVEL_ALONE (-1) /* each processor is a group of its own */
 struct os_topology {
-    unsigned n;    /* number of processors */
-    unsigned *cpu; /* [n]: the system's numbers, in an order in which neighbours share most */
+    unsigned n; /* number of processors */
+    /* [n]: the system's numbers, in an order in which neighbours share most. NULL: the numbers are 0 to n - 1, every
+     * level has groups of neighbours, all of the same size, and group_of is NULL too (src/os/bare). */
+    unsigned *cpu;
     unsigned num_levels;
     struct os_topology_level level[OS_MAX_LEVELS];
     /* For each kind of sharing: the number of the level that has the groups of this kind. If no level has, that of the

@@ -20,7 +20,7 @@ static void show(const struct ort_places *list, char *text)
     *text = '\0';
     for (unsigned p = 0; p < list->n; p++) {
         for (unsigned i = list->first[p]; i < list->first[p + 1]; i++)
-            text += sprintf(text, "%u%s", list->cpu[i], i + 1 < list->first[p + 1] ? "," : "");
+            text += sprintf(text, "%u%s", ort_place_cpu(list, i), i + 1 < list->first[p + 1] ? "," : "");
         text += sprintf(text, ";");
     }
 }
@@ -175,6 +175,34 @@ static void names_on_machines(void **state)
     assert_machine("package:2 numa:2 core:2 pu:1", PLACE_NUMA_DOMAINS, 0, "0,1;2,3;4,5;6,7;");
 }
 
+/* Four clusters of four, as a board tells it: without arrays. */
+static void names_on_a_board(void **state)
+{
+    (void)state;
+    struct os_topology t = {.n = 16, .num_levels = 2};
+    t.level[0].num_groups = 4;
+    t.level[1].num_groups = 1;
+    t.sharing_level[OS_SHARING_SMT] = OS_LEVEL_ALONE;
+    t.sharing_level[OS_SHARING_PACKAGE] = 1;
+    static const struct {
+        enum place_kind kind;
+        unsigned count;
+        const char *wanted;
+    } cases[] = {{PLACE_NUMA_DOMAINS, 0, "0,1,2,3;4,5,6,7;8,9,10,11;12,13,14,15;"},
+                 {PLACE_NUMA_DOMAINS, 2, "0,1,2,3;4,5,6,7;"},
+                 {PLACE_THREADS, 3, "0;1;2;"},
+                 {PLACE_CORES, 99, "0;1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;"},
+                 {PLACE_SOCKETS, 0, "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15;"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ort_places list;
+        char got[256];
+        assert_true(place_from_topology(&list, &t, cases[i].kind, cases[i].count));
+        show(&list, got);
+        assert_string_equal(got, cases[i].wanted);
+        place_free(&list);
+    }
+}
+
 static const struct ort_place whole8 = {.place = 0, .first = 0, .n = 8};
 
 static void assert_places(struct ort_place parent, enum ort_bind bind, unsigned size, const unsigned *places)
@@ -252,7 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_read), cmocka_unit_test(names_are_read),    cmocka_unit_test(faults_are_named),
         cmocka_unit_test(gomp_lists),     cmocka_unit_test(names_on_machines), cmocka_unit_test(tables),
-        cmocka_unit_test(properties),
+        cmocka_unit_test(properties),     cmocka_unit_test(names_on_a_board),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

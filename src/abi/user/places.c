@@ -2,15 +2,15 @@
 #include "place.h"
 #include "user.h"
 
-/* Returns the processors of the place, and their number in *n. NULL: there is no such place. */
-static const unsigned *user_place_processors(int place, unsigned *n)
+/* Sets [*i, *end) to the place's range in the list of processors, which it returns. An empty range: there is no such
+ * place. */
+static const struct ort_places *user_place_processors(int place, unsigned *i, unsigned *end)
 {
     const struct ort_places *list = ort_places();
-    *n = 0;
-    if (list == NULL || place < 0 || (unsigned)place >= list->n)
-        return NULL;
-    *n = list->first[place + 1] - list->first[place];
-    return list->cpu + list->first[place];
+    bool exists = list != NULL && place >= 0 && (unsigned)place < list->n;
+    *i = exists ? list->first[place] : 0;
+    *end = exists ? list->first[place + 1] : 0;
+    return list;
 }
 
 static int user_num_places(void)
@@ -21,9 +21,9 @@ static int user_num_places(void)
 
 static int place_num_procs(int place)
 {
-    unsigned n;
-    user_place_processors(place, &n);
-    return (int)n;
+    unsigned i, end;
+    user_place_processors(place, &i, &end);
+    return (int)(end - i);
 }
 
 static struct ort_place user_own_place(void)
@@ -40,20 +40,20 @@ USER_GET(omp_get_partition_num_places, (int)user_own_place().n)
 
 static void proc_ids(int place, int *ids)
 {
-    unsigned n;
-    const unsigned *cpu = user_place_processors(place, &n);
-    for (unsigned i = 0; i < n; i++)
-        ids[i] = (int)cpu[i];
+    unsigned i, end;
+    const struct ort_places *list = user_place_processors(place, &i, &end);
+    for (; i < end; i++)
+        *ids++ = (int)ort_place_cpu(list, i);
 }
 
 PS_EXPORT void omp_get_place_proc_ids(int place, int *ids) { proc_ids(place, ids); }
 PS_EXPORT void omp_get_place_proc_ids_(const int32_t *place, int32_t *ids) { proc_ids(*place, (int *)ids); }
 PS_EXPORT void omp_get_place_proc_ids_8_(const int64_t *place, int64_t *ids)
 {
-    unsigned n;
-    const unsigned *cpu = user_place_processors(user_int(*place), &n);
-    for (unsigned i = 0; i < n; i++)
-        ids[i] = cpu[i];
+    unsigned i, end;
+    const struct ort_places *list = user_place_processors(user_int(*place), &i, &end);
+    for (; i < end; i++)
+        *ids++ = ort_place_cpu(list, i);
 }
 
 static void partition_place_nums(int *nums)

@@ -62,7 +62,7 @@ bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
 {
     place_cluster = board_block(n);
     for (unsigned p = 0; place_cluster != NULL && p < n; p++)
-        place_cluster[p] = (uint8_t)(cpu[first[p]] / pool_cores);
+        place_cluster[p] = (uint8_t)((cpu != NULL ? cpu[first[p]] : first[p]) / pool_cores);
     return n > 0 && place_cluster != NULL;
 }
 

@@ -216,32 +216,6 @@ const struct ort_places *ort_places(void)
     return places_exist ? &places : NULL;
 }
 
-bool place_from_topology(struct ort_places *out, const struct os_topology *machine, enum place_kind kind,
-                         unsigned count)
-{
-    static const enum os_sharing shared[] = {[PLACE_CORES] = OS_SHARING_SMT,
-                                             [PLACE_LL_CACHES] = OS_SHARING_L3,
-                                             [PLACE_NUMA_DOMAINS] = OS_SHARING_NUMA,
-                                             [PLACE_SOCKETS] = OS_SHARING_PACKAGE};
-    int number = kind == PLACE_THREADS ? OS_LEVEL_ALONE : machine->sharing_level[shared[kind]];
-    const struct os_topology_level *level = number == OS_LEVEL_ALONE ? NULL : &machine->level[number];
-    unsigned groups = level == NULL ? machine->n : level->num_groups;
-    struct place_builder b = {0};
-    for (unsigned g = 0; g < groups && (count == 0 || g < count); g++) {
-        struct os_cpuset set;
-        os_cpuset_zero(&set);
-        for (unsigned i = 0; i < machine->n; i++)
-            if ((level == NULL ? i : level->group_of[i]) == g)
-                os_cpuset_add(&set, machine->cpu[i]);
-        if (!place_append(&b, &set)) {
-            place_free(&b.list);
-            return false;
-        }
-    }
-    *out = b.list;
-    return true;
-}
-
 /* --- each thread's place --- */
 
 /* Returns the place that is `steps` places after `place`, counted around the partition. */
@@ -303,6 +277,16 @@ struct ort_place ort_place_of_member(const struct ort_place *parent, enum ort_bi
     }
 }
 
+/* Returns how many members from `id` on have the same place, or fewer, for a team as in ort_place_of_member. */
+static unsigned same_place(const struct ort_place *parent, int8_t bind, unsigned size, unsigned id)
+{
+    bool spread_out = bind == ORT_BIND_TRUE || bind == ORT_BIND_CLOSE || bind == ORT_BIND_SPREAD;
+    if (!spread_out || parent->n == 1)
+        return size;
+    unsigned run = size > parent->n && !round_robin && !ort_env_as_libomp ? size / parent->n : 1;
+    return id < run * parent->n ? run : 1;
+}
+
 static struct ort_place place_of(const struct ort_thread *t, unsigned n)
 {
     const struct ort_team *team = t->team;
@@ -321,12 +305,26 @@ bool ort_place_of(const struct ort_thread *t, struct ort_place *out)
     return true;
 }
 
+static PS_NOINLINE void bind_members(struct ort_team *team, const struct ort_place *parent, int8_t bind, unsigned n)
+{
+    struct ort_place first = {0};
+    bool scattered = false;
+    for (unsigned id = 0; id < n;) {
+        struct ort_place p = ort_place_of_member(parent, (enum ort_bind)bind, n, id);
+        first = id == 0 ? p : first;
+        scattered |= p.place != first.place;
+        for (unsigned end = id + same_place(parent, bind, n, id); id < end; id++)
+            ee_member_bind(&team->ee, id, (int)p.place);
+    }
+    ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
+}
+
 void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n)
 {
     const struct ort_places *list = ort_places();
     if (list == NULL || n == 1)
         return;
-    struct ort_place parent = place_of(team->parent, list->n), first = {0};
+    struct ort_place parent = place_of(team->parent, list->n);
     struct ort_bound wanted = {.n = (ort_bound_number)n,
                                .place = (ort_bound_number)parent.place,
                                .first = (ort_bound_number)parent.first,
@@ -337,14 +335,7 @@ void ort_place_bind(struct ort_team *team, int8_t bind, unsigned n)
         is->bind == wanted.bind)
         return;
     team->bound = wanted;
-    bool scattered = false;
-    for (unsigned id = 0; id < n; id++) {
-        struct ort_place p = ort_place_of_member(&parent, (enum ort_bind)bind, n, id);
-        first = id == 0 ? p : first;
-        scattered |= p.place != first.place;
-        ee_member_bind(&team->ee, id, (int)p.place);
-    }
-    ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
+    bind_members(team, &parent, bind, n);
 }
 
 /* --- processors --- */

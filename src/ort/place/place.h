@@ -29,8 +29,12 @@ struct ort_thread;
 struct ort_places {
     unsigned n;
     unsigned *first; /* [n + 1]: place p is cpu[first[p]] .. cpu[first[p + 1] - 1] */
-    unsigned *cpu;   /* ascending within a place */
+    unsigned *cpu;   /* ascending within a place; NULL: cpu[i] would be i (see os_topology) */
 };
+static inline unsigned ort_place_cpu(const struct ort_places *list, unsigned i)
+{
+    return list->cpu != NULL ? list->cpu[i] : i;
+}
 
 /* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and sets bind, bind_list and bind_rest of the settings. Called
  * while the library is loaded, and when variables are read again. */

@@ -98,23 +98,12 @@ int os_affinity_get(struct os_cpuset *out)
     return 0;
 }
 
-/* Two levels, the clusters (as memory nodes) and the whole machine; one level on a board of one cluster. */
+/* Two levels, the clusters (as memory nodes) and the whole machine; one level on a board of one cluster. No arrays: the
+ * processors are numbered cluster by cluster. */
 int os_topology_read(struct os_topology *out)
 {
-    unsigned n = os_num_procs(), cores = board_cores(), clusters = board_clusters();
-    *out = (struct os_topology){.n = n, .num_levels = clusters > 1 ? 2 : 1};
-    out->cpu = malloc(n * sizeof *out->cpu);
-    for (unsigned l = 0; l < out->num_levels; l++)
-        out->level[l].group_of = calloc(n, sizeof *out->level[l].group_of);
-    if (out->cpu == NULL || out->level[0].group_of == NULL || out->level[out->num_levels - 1].group_of == NULL) {
-        os_topology_free(out);
-        return ENOMEM;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        out->cpu[i] = i;
-        if (out->num_levels > 1)
-            out->level[0].group_of[i] = (uint16_t)(i / cores);
-    }
+    unsigned clusters = board_clusters();
+    *out = (struct os_topology){.n = os_num_procs(), .num_levels = clusters > 1 ? 2 : 1};
     out->level[0].kind = "numa";
     out->level[0].num_groups = clusters;
     out->level[out->num_levels - 1].kind = "machine";
@@ -124,13 +113,7 @@ int os_topology_read(struct os_topology *out)
     return 0;
 }
 
-void os_topology_free(struct os_topology *t)
-{
-    free(t->cpu);
-    for (unsigned l = 0; l < t->num_levels; l++)
-        free(t->level[l].group_of);
-    *t = (struct os_topology){0};
-}
+void os_topology_free(struct os_topology *t) { *t = (struct os_topology){0}; }
 
 /* --- the environment --- */
 
