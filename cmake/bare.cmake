@@ -26,7 +26,8 @@ set(bare_flags --specs=picolibc.specs -march=rv32imafc -mabi=ilp32f -O2 -g -std=
     -D_GNU_SOURCE -DPS_VERSION="${PROJECT_VERSION}"
     -DPS_CACHE_LINE=16 -DPS_LINE_ALIGN=8 # no data caches: objects are aligned for every type, fields for their own
     -DPS_RACE=0 -DORT_TOOLS=0 -DORT_MEMBERS_APART=1 -DORT_BATCHES=0 -DORT_EMERGENCY_BYTES=8192
-    -DORT_TASK_SLAB_BYTES=4096 -DORT_WS_RING=2 -DORT_TURN_EVENT_BITS=4 -DEE_MEMBER_BYTES=24 -DEE_TEAM_BYTES=144)
+    -DORT_TASK_SLAB_BYTES=4096 -DORT_WS_RING=2 -DORT_TURN_EVENT_BITS=4 -DEE_MEMBER_BYTES=24 -DEE_TEAM_BYTES=144
+    -DEE_ZEROS_BYTES=2016)
 if(PS_WERROR)
   list(APPEND bare_flags -Werror)
 endif()

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-extern char __local_start[], __local_end[], __heap_start[];
+extern char __local_start[], __local_copied[], __heap_start[];
 extern void (*__init_array_start[])(void), (*__init_array_end[])(void);
 int main(int argc, char **argv);
 
@@ -22,7 +22,7 @@ void mc_boot(int argc, char **argv)
 {
     if (mc_core() == 0) {
         if (mc_cluster() == 0) {
-            uint32_t local = (uint32_t)((uintptr_t)__local_end - (uintptr_t)__local_start);
+            uint32_t local = (uint32_t)((uintptr_t)__local_copied - (uintptr_t)__local_start);
             for (unsigned k = 1; k < mc_clusters() && local; k++) {
                 mc_dma(mc_tcdm(k), __local_start, local, BOOT_SLOT);
                 mc_dma_wait(BOOT_SLOT);

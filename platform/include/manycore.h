@@ -13,7 +13,8 @@
 
 // Where a variable stands. Without an attribute: constants in L2, everything else in cluster 0's TCDM.
 #define MC_TCDM(cluster) __attribute__((section(".tcdm" #cluster))) // cluster 0 to 3
-#define MC_LOCAL __attribute__((section(".local"))) // a copy in each cluster; &variable means the own cluster's
+#define MC_LOCAL __attribute__((section(".local")))       // a copy in each cluster; &variable means the own cluster's
+#define MC_LOCAL_ZEROS __attribute__((section(".zeros"))) // MC_LOCAL for what begins with zeros
 #define MC_L2 __attribute__((section(".l2")))
 #define MC_MAIN __attribute__((section(".main")))
 

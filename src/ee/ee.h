@@ -139,10 +139,14 @@ struct ee_team_ops {
     /* Returns an address that tells where in the program the open region is. All regions of one construct have the same
      * address. NULL: unknown. */
     const void *(*place)(struct ee_member *first);
-    /* Manycore only: called when the entities decide where member `id` runs next. Returns storage for the member in the
-     * memory of cluster `near`, aligned to PS_CACHE_LINE; NULL: no memory. `members` is what ee_team_init was given.
-     * The pointer may be NULL: no such function. */
-    struct ee_member *(*near)(void *members, unsigned id, int near);
+    /* Manycore only: called when the entities decide that the n members from `id` on run next in cluster `near`. Makes
+     * `members`, which is what ee_team_init was given, point to storage for them in the memory of that cluster, aligned
+     * to PS_CACHE_LINE. Returns how many members have storage: fewer than n if there is no memory. The pointer may be
+     * NULL: no such function. */
+    unsigned (*near)(void *members, unsigned id, unsigned n, int near);
+    /* Manycore only: called once before member m, whose storage `near` has returned, first runs in `team`; by the
+     * member's own core, or by the parent. */
+    void (*settle)(struct ee_member *m, struct ee_team *team, unsigned id);
     /* Manycore only: called in place of body in a region that ee_team_again opened, for a member that also ran in the
      * last region on this carrier. The member's share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);
@@ -156,6 +160,9 @@ struct ee_team_ops {
 #define EE_NEAR_HERE (-1) /* the cluster of the caller */
 #define EE_NEAR_ANY (-2)  /* any cluster, or the main memory */
 void *ee_memory_near(int near, size_t bytes);
+/* As ee_memory_near, but of the EE_ZEROS_BYTES that each cluster has ready from the start: zeroed, never given back,
+ * and got by one atomic operation. NULL: they are used up. */
+void *ee_zeros_near(int near, size_t bytes);
 void *ee_memory_beside(const void *p, size_t bytes); /* in the cluster of p, else anywhere */
 bool ee_is_near(const void *p, int near);
 /* Manycore only. Forks as many members as the team's last region had; only fn and data are different. The order to

@@ -8,10 +8,11 @@
 /* board.h's, heap.c */
 size_t board_block_bytes(unsigned cluster, size_t *most);
 
-/* Blocks of a cluster: two times 17 members, a team's block and its mapping; in the first one those of the root and of
- * its region of all threads, too. With the variables of each cluster that is less than 6 KB. */
-#define MOST (4864 - 256)
-#define MOST_FIRST (6144 - 256)
+/* Blocks of a cluster: 16 members, a team's block and its mapping; in the first one those of the root and of its region
+ * of all threads, too. With the variables of each cluster, which have 18 more members, that is less than 6 KB in every
+ * cluster but the first. */
+#define MOST 2560
+#define MOST_FIRST 3904
 #define SECOND_SHAPE 640 /* of the root: a block and a mapping, in the first cluster */
 static int count;
 

@@ -83,6 +83,19 @@ void *ee_memory_near(int near, size_t bytes)
         return board_block(bytes);
     return board_block_only(near == EE_NEAR_HERE ? board_cluster() : (unsigned)near, bytes);
 }
+static BOARD_LOCAL_ZEROS _Alignas(PS_CACHE_LINE) char zeros[EE_ZEROS_BYTES];
+static BOARD_LOCAL _Atomic uint32_t zeros_used;
+
+void *ee_zeros_near(int near, size_t bytes)
+{
+    unsigned cluster = near < 0 ? board_cluster() : (unsigned)near;
+    _Atomic uint32_t *used = board_global((void *)(uintptr_t)&zeros_used, cluster);
+    uint32_t at = ps_add_relaxed(used, (uint32_t)bytes);
+    if (PS_LIKELY(at + bytes <= sizeof zeros))
+        return (char *)board_global(zeros, cluster) + at;
+    ps_sub_relaxed(used, (uint32_t)bytes);
+    return NULL;
+}
 void *ee_memory_beside(const void *p, size_t bytes)
 {
     void *block = board_block_only(board_cluster_of(p), bytes);
@@ -123,11 +136,21 @@ void pool_assist(struct team *team, bool *mine)
 /* Sets a word by a plain store. Called while no other core reads or writes the word. */
 static inline void reset(_Atomic uint32_t *word, uint32_t value) { *(uint32_t *)word = value; }
 
+static PS_NOINLINE void settle_in(struct member *m, struct team *team, unsigned id)
+{
+    m->team = team;
+    team->ops->settle((struct ee_member *)(void *)m, (struct ee_team *)(void *)team, id);
+}
+
 /* Called by a core that was ordered to run a member, if the core does not know the team or its present mapping. Notes
  * in *known what the core needs of both. */
 static PS_NOINLINE void look_at(struct known *known, struct team *team, uint32_t version)
 {
-    struct member *m = member_at(team, team->id_of[pool_core()]);
+    unsigned core = pool_core(), id = team->id_of[core];
+    struct member *m = member_at(team, id);
+    if (PS_UNLIKELY(m->team != team))
+        settle_in(m, team, id);
+    m->core = (uint16_t)core;
     m->region = team->region - 2;
     m->slots = team->slots;
     *known = (struct known){.team = team, .m = m, .version = (uint16_t)version, .slots = m->slots};

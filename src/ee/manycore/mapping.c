@@ -91,6 +91,29 @@ void pool_give_back(struct team *team)
         give_back_far(team);
 }
 
+/* Gives cores of cluster c, out of *free, to the members from id up to `end`. Returns the first member that got none:
+ * the cores or the memory did not suffice. */
+static unsigned map_in(struct team *team, unsigned c, uint32_t *free, unsigned id, unsigned end)
+{
+    uint32_t left = *free;
+    unsigned n = 0, core = c * pool_cores;
+    for (uint32_t bits = left; bits != 0 && n < end - id; bits &= bits - 1)
+        n++;
+    end = id + team->ops->near(team->members, id, n, (int)c);
+    for (uint32_t bit = 1; id < end; bit <<= 1, core++) {
+        if (!(left & bit))
+            continue;
+        left ^= bit;
+        /* Each team counts its regions by itself. So an older value, of another team, could be the number of this
+         * team's region by chance; 0 is no region's number. The member's core writes the rest (look_at). */
+        ps_store_relaxed(&member_at(team, id)->end, 0);
+        team->id_of[core] = (uint16_t)id++;
+    }
+    team->cores[c] |= *free ^ left;
+    *free = left;
+    return id;
+}
+
 /* Makes a new mapping for n members, or for as many as there are idle cores and memory. Takes no cores yet: the caller
  * claims them. Returns the number of members. */
 static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
@@ -103,24 +126,15 @@ static PS_NOINLINE unsigned map(struct team *team, unsigned n, bool root)
         free[c] = ps_load_relaxed(idle_of(c)) & ~taken_by_root(c);
         team->cores[c] = 0;
     }
-    for (; id < n; id++) {
-        unsigned c = team->cluster_of[id] != 0 ? team->cluster_of[id] - 1u : here;
+    while (id < n) { /* the members from id up to `end`, as many as a cluster has cores, are bound alike */
+        unsigned bound = team->cluster_of[id], end = id + 1, c = bound != 0 ? bound - 1 : here, before = id;
+        while (end < n && end - id < pool_cores && team->cluster_of[end] == bound)
+            end++;
         for (unsigned i = 0; !confined && free[c] == 0 && i < pool_clusters; i++)
             c = (here + i) % pool_clusters;
-        if (free[c] == 0)
+        id = map_in(team, c, &free[c], id, end);
+        if (id == before)
             break;
-        struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)c);
-        if (m == NULL)
-            break;
-        unsigned core = (unsigned)__builtin_ctz(free[c]);
-        free[c] &= free[c] - 1;
-        team->cores[c] |= 1u << core;
-        m->team = team;
-        m->core = (uint16_t)(c * pool_cores + core);
-        /* Each team counts its regions by itself. So an older value, of another team, could be the number of this
-         * team's region by chance; 0 is no region's number. */
-        ps_store_relaxed(&m->end, 0);
-        team->id_of[m->core] = (uint16_t)id;
     }
     team->num_spans = 0;
     for (unsigned c = 0; c < pool_clusters; c++) {

@@ -14,8 +14,9 @@
 struct team;
 struct self;
 struct member {
+    /* team and core are set by the core that runs the member, when it is told of a mapping (look_at). */
     struct team *team;
-    uint16_t core;        /* the core that runs it: cluster * cores of a cluster + number in the cluster */
+    uint16_t core;        /* cluster * cores of a cluster + number in the cluster */
     uint32_t region;      /* the team's region number, counted by the member itself */
     _Atomic uint32_t end; /* decides which thread reports its end: member_end.h */
     uint32_t phase;       /* number of the team's barrier phase, as far as the member knows */

@@ -6,6 +6,10 @@
  * cluster. So a member keeps one set of what lasts from region to region, its hot team above all, in each cluster that
  * it has been in. Member 0 runs on its parent's core and never moves.
  *
+ * The first region of a program finds storage that is zeroed and ready in each cluster (ee_zeros_near). The parent then
+ * stores only pointers to it, and each member sets its own fields (settle_member). Otherwise the parent would write all
+ * of it over the network, member by member.
+ *
  * Tasks, and loops that the compiler does not divide, need further storage. It is allocated at the first task or loop,
  * near the member or the team (ort_tasks, ort_in_loops, ort_store). It is freed with the team.
  * Storage of members does not go back to the heap, but to a list for the next team, because thieves may still read it
@@ -27,10 +31,12 @@ size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_ma
 /* Members lie an odd multiple of 16 bytes apart, without padding, so that fewer of them share a memory bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)
 _Static_assert(APART_BYTES % 32 == 16, "members would meet at the banks of every other one");
-/* The number of members that are allocated in one piece, with one header: one for each core of a cluster, and one for
- * the opener of their region. */
+/* The first members of a cluster are in ee_zeros_near's memory: one for each core, one for the opener of their region,
+ * and in the first cluster the initial thread. After these as many are allocated in one piece, with one header, as a
+ * cluster has cores. */
+_Static_assert(EE_ZEROS_BYTES == 18 * APART_BYTES, "ee_zeros_near has room for so many");
 #ifndef ORT_APART_TOGETHER
-#define ORT_APART_TOGETHER 17
+#define ORT_APART_TOGETHER 16
 #endif
 
 /* Allocates ORT_APART_TOGETHER storages in cluster `near` in one piece, or a single one if memory is short. Returns the
@@ -65,45 +71,72 @@ static struct ort_thread *take_near(struct ort_thread **list, int near)
     return t;
 }
 
-/* Returns storage in cluster `near` for member id, with its constant fields set; NULL: no memory in that cluster. */
-static struct ort_thread *get(struct ort_team *team, unsigned id, int near)
+/* Returns storage in cluster `near`, zeroed; NULL: no memory in that cluster. */
+static struct ort_thread *get(int near)
 {
+    struct ort_apart *fresh = ee_zeros_near(near, APART_BYTES);
+    if (PS_LIKELY(fresh != NULL))
+        return &fresh->thread;
     ps_spin_lock(&lock);
     struct ort_thread *t = take_near(&free_ones, near);
     ps_spin_unlock(&lock);
-    if (t != NULL)
-        memset(t, 0, sizeof *t); /* the implicit task behind it is left as it is, because thieves may read it */
-    else if ((t = get_fresh(near)) == NULL)
-        return NULL;
-    t->team = team;
-    t->id = (uint16_t)id;
-    return t;
+    /* the implicit task behind it is left as it is, because thieves may read it */
+    return t != NULL ? memset(t, 0, sizeof *t) : get_fresh(near);
 }
 
-static struct ee_member *near_core(void *members, unsigned id, int near)
+static void settle_member(struct ee_member *member, struct ee_team *t, unsigned id)
 {
-    struct ort_thread **table = members;
-    struct ort_thread *now = table[id];
+    struct ort_thread *m = PS_CONTAINER_OF(member, struct ort_thread, member);
+    m->team = PS_CONTAINER_OF(t, struct ort_team, ee);
+    m->id = (uint16_t)id;
+}
+
+/* Makes *member point to storage in cluster `near`, or to other storage if that cluster has no memory. Returns false if
+ * there is no memory at all. */
+static bool move_near(struct ort_thread **member, int near)
+{
+    struct ort_thread *now = *member;
     if (now != NULL && ee_is_near(now, near))
-        return &now->member;
+        return true;
     struct ort_thread *first = now, *t = take_near(&first, near);
     if (t == NULL)
-        t = get(table[0]->team, id, near);
+        t = get(near);
     if (t == NULL && now != NULL)
-        return &now->member;
-    if (t == NULL && (t = get(table[0]->team, id, EE_NEAR_ANY)) == NULL)
-        return NULL;
-    t->next = first;
-    table[id] = t;
-    return &t->member;
+        return true;
+    if (t == NULL && (t = get(EE_NEAR_ANY)) == NULL)
+        return false;
+    if (first != NULL)
+        t->next = first;
+    *member = t;
+    return true;
+}
+
+static unsigned near_core(void *members, unsigned id, unsigned n, int near)
+{
+    struct ort_thread **member = (struct ort_thread **)members + id, **end = member + n;
+    while (member != end) {
+        struct ort_thread **bare = member;
+        while (bare != end && *bare == NULL)
+            bare++;
+        char *fresh = bare == member ? NULL : ee_zeros_near(near, (size_t)(bare - member) * APART_BYTES);
+        if (fresh != NULL)
+            for (; member != bare; member++, fresh += APART_BYTES)
+                *member = &((struct ort_apart *)(void *)fresh)->thread;
+        else if (move_near(member, near))
+            member++;
+        else
+            break;
+    }
+    return n - (unsigned)(end - member);
 }
 
 bool ort_members_get(struct ort_team *team)
 {
     team->apart = (struct ort_thread **)(void *)(team + 1);
-    struct ort_thread *t = get(team, 0, EE_NEAR_HERE);
-    if (t == NULL && (t = get(team, 0, EE_NEAR_ANY)) == NULL)
+    struct ort_thread *t = get(EE_NEAR_HERE);
+    if (t == NULL && (t = get(EE_NEAR_ANY)) == NULL)
         return false;
+    t->team = team;
     team->apart[0] = t;
     return true;
 }
@@ -207,6 +240,7 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
     apart_ops.assist = ops->assist;
     apart_ops.idle = ops->idle;
     apart_ops.near = near_core;
+    apart_ops.settle = settle_member;
     apart_ops.again = ort_member_again;
     apart_ops.ended = ort_region_ended;
     apart_ops.otherwise = ort_region_otherwise;

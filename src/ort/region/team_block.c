@@ -54,7 +54,7 @@ void ort_hot_free(struct ort_thread *t)
 static void member_free(struct ort_thread *t)
 {
     ort_hot_free(t);
-    if (t->team->parent == NULL && t->task != NULL)
+    if (t->task != NULL && t->team->parent == NULL) /* without a task its team may not be set (members_apart.c) */
         ort_icv_drop(t->task->icv, t->task);
     ort_task_thread_fini(t);
     ort_member_bare(t);

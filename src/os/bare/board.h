@@ -9,6 +9,7 @@
  *   board_global_base(c), BOARD_CLUSTER_BYTES   first address of cluster c's memory for any core; its size
  *   board_cluster_of(p)                    the cluster that has p in its memory; 0 if none has
  *   BOARD_LOCAL                            of a variable: each cluster has a copy, and &variable is the caller's
+ *   BOARD_LOCAL_ZEROS                      the same of a variable without an initial value, which is zero at the start
  *   board_region(name)                     names what the core does from here on, for the board's trace
  *   BOARD_CLUSTERS_MAX, BOARD_CORES_MAX    at most 64 and 16
  *   board_now_ns()                         nanoseconds since some moment, the same for all cores

@@ -87,10 +87,11 @@ static inline unsigned bound_until(const uint8_t *cluster_of, unsigned id, unsig
 /* Gets storage for member id near its new thread from the OpenMP core. Returns false if there is no memory. */
 static PS_NOINLINE bool move_member(struct team *team, unsigned id, unsigned cluster, unsigned thread)
 {
-    struct member *m = (struct member *)(void *)team->ops->near(team->members, id, (int)cluster);
-    if (m == NULL)
+    if (team->ops->near(team->members, id, 1, (int)cluster) == 0)
         return false;
+    struct member *m = member_at(team, id);
     m->team = team;
+    team->ops->settle((struct ee_member *)(void *)m, (struct ee_team *)(void *)team, id);
     m->core = (uint16_t)thread;
     /* Each team counts its regions by itself. So an older value, of another team, could be the number of this team's
      * region by chance; 0 is no region's number. */

@@ -11,6 +11,7 @@
 #define BOARD_CLUSTERS_MAX 64
 #define BOARD_CORES_MAX 16
 #define BOARD_LOCAL MC_LOCAL
+#define BOARD_LOCAL_ZEROS MC_LOCAL_ZEROS
 #define BOARD_CLUSTER_BYTES MC_CLUSTER_STRIDE
 
 /* From manycore.ld: the end of the program's data in each TCDM, and the size of a core's stack. */

@@ -13,6 +13,7 @@
 #define BOARD_CLUSTERS_MAX 2 /* there is one cluster; but GCC warns of arrays of one as uninitialised */
 #define BOARD_CORES_MAX 16
 #define BOARD_LOCAL
+#define BOARD_LOCAL_ZEROS
 #define BOARD_CLUSTER_BYTES 0x80000000u
 
 #define VIRT_MEMORY 0x80000000u
