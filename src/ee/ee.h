@@ -147,6 +147,9 @@ struct ee_team_ops {
     /* Manycore only: called once before member m, whose storage `near` has returned, first runs in `team`; by the
      * member's own core, or by the parent. */
     void (*settle)(struct ee_member *m, struct ee_team *team, unsigned id);
+    /* Manycore only: as `idle`, but does not look for ready tasks. ee_team_notify calls it for the members whose bodies
+     * have returned; the core looks for all of them afterwards. */
+    void (*rest)(struct ee_member *m);
     /* Manycore only: called in place of body in a region that ee_team_again opened, for a member that also ran in the
      * last region on this carrier. The member's share is fn(data). */
     void (*again)(struct ee_member *m, void (*fn)(void *), void *data);

@@ -422,8 +422,8 @@ void ee_team_notify(struct ee_team *t)
     hal_notify(team);
     for (unsigned id = 1; id < team->n; id++) {
         struct member *m = member_at(team, id);
-        if (member_end_notify(&m->end, team->region) && team->ops->idle((struct ee_member *)(void *)m))
-            ee_team_help(t, id);
+        if (member_end_notify(&m->end, team->region))
+            team->ops->rest((struct ee_member *)(void *)m);
     }
 }
 

@@ -217,9 +217,10 @@ void ort_task_member_end(struct ort_thread *thread);
 void ort_task_team_end(struct ort_team *team);
 /* Called in a forked child, whose only thread is t: resets what other threads held, in t's teams and elsewhere. */
 void ort_task_after_fork_in_child(struct ort_thread *t);
-/* The functions assist and idle of ee_team_ops (ee.h). [ort_task_assist switches] */
+/* The functions assist, idle and rest of ee_team_ops (ee.h). [ort_task_assist switches] */
 void ort_task_assist(struct ort_thread *thread);
 bool ort_task_idle(struct ort_thread *thread);
+void ort_task_rest(struct ort_thread *thread);
 /* The team's barrier, a task scheduling point. When it opens, all tasks of the region are complete. [switches] */
 void ort_task_barrier(struct ort_thread *thread);
 /* The barrier of a region that may be cancelled; returns true if the region is cancelled. [switches] */
@@ -394,7 +395,6 @@ void ort_parallel_reduction_start(struct ort_taskgroup *group, uintptr_t *block,
 enum ort_cancel { ORT_CANCEL_PARALLEL = 1, ORT_CANCEL_LOOP = 2, ORT_CANCEL_SECTIONS = 4, ORT_CANCEL_TASKGROUP = 8 };
 bool ort_cancel(struct ort_thread *thread, unsigned which);
 bool ort_cancellation_point(struct ort_thread *thread, unsigned which);
-/* Returns whether the team's region is cancelled. */
 bool ort_cancelled_parallel(struct ort_team *team);
 
 #endif

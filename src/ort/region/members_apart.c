@@ -233,6 +233,8 @@ void ort_member_bare(struct ort_thread *t)
     ps_store_relaxed(&t->in_loops, NULL);
 }
 
+static void rest(struct ee_member *member) { ort_task_rest(PS_CONTAINER_OF(member, struct ort_thread, member)); }
+
 void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
 {
     static struct ee_team_ops apart_ops; /* several threads may fill it in at once: all store the same values */
@@ -241,6 +243,7 @@ void ort_members_entities(struct ort_team *team, const struct ee_team_ops *ops)
     apart_ops.idle = ops->idle;
     apart_ops.near = near_core;
     apart_ops.settle = settle_member;
+    apart_ops.rest = rest;
     apart_ops.again = ort_member_again;
     apart_ops.ended = ort_region_ended;
     apart_ops.otherwise = ort_region_otherwise;

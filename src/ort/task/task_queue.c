@@ -122,8 +122,13 @@ bool ort_task_any(struct ort_team *team)
  * return from it; they wait in ort_task_wait instead. Makes members whose body has returned helpers. */
 PS_NOINLINE static void first_task(struct ort_team *team)
 {
-    if (ps_xchg_acq_rel(&team->tasks.used, 1) == 0)
-        ee_team_notify(&team->ee);
+    if (ps_xchg_acq_rel(&team->tasks.used, 1) != 0)
+        return;
+    ee_team_notify(&team->ee);
+    /* With members apart the new helpers have not looked for tasks. The one that is called now looks for all: when it
+     * finds no more tasks, it makes all deques fenced, and looks once more (ort_task_idle). */
+    if (ORT_MEMBERS_APART)
+        ort_task_ask(team);
 }
 
 /* Called when no member has stolen from the deque of `thread` lately: makes the deque unfenced. The owner of an

@@ -240,10 +240,9 @@ static bool is_coming(struct ort_team *team)
     return coming;
 }
 
-bool ort_task_idle(struct ort_thread *thread)
+void ort_task_rest(struct ort_thread *thread)
 {
-    struct ort_team *team = thread->team;
-    struct ort_task_team *q = &team->tasks;
+    struct ort_task_team *q = &thread->team->tasks;
     struct ps_list *link = ort_helper_link(thread);
     ps_spin_lock(&q->lock);
     if (thread->id == 0)
@@ -252,11 +251,18 @@ bool ort_task_idle(struct ort_thread *thread)
         ps_list_push_front(&q->helpers, link); /* the helper that has run last is called first */
     ps_add_seq(&q->takers, 1);
     ps_spin_unlock(&q->lock);
+}
+
+bool ort_task_idle(struct ort_thread *thread)
+{
+    struct ort_team *team = thread->team;
+    struct ort_task_team *q = &team->tasks;
+    ort_task_rest(thread);
     fence_others(thread);
     if (is_coming(team) || !ort_task_any(team))
         return false;
     ps_spin_lock(&q->lock);
-    bool again = ps_list_linked(link) && !q->coming;
+    bool again = ps_list_linked(ort_helper_link(thread)) && !q->coming;
     if (again)
         leave_helpers_locked(team, thread);
     ps_spin_unlock(&q->lock);
