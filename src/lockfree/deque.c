@@ -20,17 +20,17 @@ void ps_deque_fini(struct ps_deque *d)
     ps_store_relaxed(&d->buffer, NULL);
 }
 
-bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom)
+bool ps_deque_grow_owner(struct ps_deque *d, ps_deque_index bottom)
 {
     struct ps_deque_buffer *older = ps_load_relaxed(&d->buffer);
     size_t capacity = older == NULL ? PS_DEQUE_INITIAL : 2 * ((size_t)older->mask + 1);
     struct ps_deque_buffer *buffer = malloc(sizeof *buffer + capacity * sizeof buffer->slot[0]);
     if (buffer == NULL)
         return false;
-    buffer->mask = (int64_t)capacity - 1;
+    buffer->mask = (ps_deque_index)(capacity - 1);
     buffer->older = older;
     /* Items below top_seen have been taken. Each other item moves to its index modulo the new capacity. */
-    for (int64_t i = d->top_seen; older != NULL && i < bottom; i++)
+    for (ps_deque_index i = d->top_seen; older != NULL && ps_deque_before(i, bottom); i = ps_deque_moved(i, 1))
         ps_store_relaxed(&buffer->slot[i & buffer->mask], ps_load_relaxed(&older->slot[i & older->mask]));
     ps_store_release(&d->buffer, buffer);
     return true;
@@ -47,8 +47,8 @@ bool ps_deque_calm_owner(struct ps_deque *d)
     if (++d->calm < PS_DEQUE_CALM)
         return false;
     d->calm = 0;
-    int64_t before = d->thefts;
-    d->thefts = ps_load_relaxed(&d->top) - d->own_tops;
+    ps_deque_index before = d->thefts;
+    d->thefts = ps_deque_distance(d->own_tops, ps_load_relaxed(&d->top));
     return d->thefts == before && os_fence_all_ready();
 }
 

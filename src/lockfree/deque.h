@@ -10,8 +10,10 @@
  * Items are at the indices top <= i < bottom of an endless array, of which the buffer holds item i modulo its capacity
  * (a power of two). A push writes item bottom, then increments bottom. A pop claims the last item by decrementing
  * bottom. If it was the only item, the pop moves top over it, as a thief would. A steal claims item top by moving top
- * over it. Invariants: both indices are 64 bits and never wrap; top only grows. When no thread has stolen from the
- * deque for a while, it becomes *unfenced*: its owner pays no fence, and a thief must first make it fenced again.
+ * over it. Invariants: top only grows. Indices of 64 bits never wrap. Indices of 32 bits do, so they are compared by
+ * their distance (ps_deque_before); only a thief that sleeps during 2^32 steals could be misled. When no thread has
+ * stolen from the deque for a while, it becomes *unfenced*: its owner pays no fence, and a thief must first make it
+ * fenced again.
  * States of the word `watch`, orderings and rejected ways: tests/models/deque_unfenced.md.
  *
  * Failures. If os_fence_all is refused, the thief waits for the owner's next operation, yielding. If push has to grow
@@ -46,10 +48,29 @@ enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DE
 #define PS_DEQUE_WINDOW() ((void)0)
 #endif
 
+/* An index of the endless array: as wide as the processor's atomic operations. Tests make it narrower. */
+#ifndef PS_DEQUE_INDEX
+#define PS_DEQUE_INDEX intptr_t
+#endif
+typedef PS_DEQUE_INDEX ps_deque_index;
+/* ps_deque_moved returns the index `by` after i, ps_deque_distance how many indices `to` is after `from`. */
+static inline ps_deque_index ps_deque_moved(ps_deque_index i, int by)
+{
+    return (ps_deque_index)((uint64_t)i + (uint64_t)by);
+}
+static inline ps_deque_index ps_deque_distance(ps_deque_index from, ps_deque_index to)
+{
+    return (ps_deque_index)((uint64_t)to - (uint64_t)from);
+}
+static inline bool ps_deque_before(ps_deque_index a, ps_deque_index b)
+{
+    return sizeof a == sizeof(uint64_t) ? a < b : ps_deque_distance(a, b) > 0;
+}
+
 /* A thief may read an old buffer long after the deque has grown, so old buffers stay until ps_deque_fini. All of them
  * together are smaller than the one in use. */
 struct ps_deque_buffer {
-    int64_t mask; /* capacity - 1 */
+    ps_deque_index mask; /* capacity - 1 */
     struct ps_deque_buffer *older;
     _Atomic(void *) slot[];
 };
@@ -58,15 +79,16 @@ struct ps_deque_buffer {
  * lines. Thieves and the owner's last pop write top, by compare-and-swap only. All threads write watch. The owner alone
  * writes the other fields. */
 struct ps_deque {
-    PS_LINE_ALIGNED _Atomic int64_t top; /* index of the oldest item; a cache line for thieves */
+    PS_LINE_ALIGNED _Atomic ps_deque_index top; /* index of the oldest item; a cache line for thieves */
     /* The owner's line: thieves read bottom and buffer only when they come to steal. */
-    PS_LINE_ALIGNED _Atomic int64_t bottom;
+    PS_LINE_ALIGNED _Atomic ps_deque_index bottom;
     _Atomic(struct ps_deque_buffer *) buffer;
-    int64_t top_seen; /* owner: a lower bound of top; with it push need not read the thieves' line */
+    ps_deque_index top_seen; /* owner: a lower bound of top; with it push need not read the thieves' line */
     _Atomic uintptr_t watch;
-    int64_t own_tops; /* owner: how often it has moved top itself */
-    int64_t thefts;   /* owner: how often thieves had moved top, at the last call of ps_deque_calm_owner that looked */
-    uint32_t calm;    /* owner: calls of ps_deque_calm_owner since then */
+    ps_deque_index own_tops; /* owner: how often it has moved top itself */
+    ps_deque_index
+        thefts;    /* owner: how often thieves had moved top, at the last call of ps_deque_calm_owner that looked */
+    uint32_t calm; /* owner: calls of ps_deque_calm_owner since then */
 };
 
 /* Frees all buffers. No thread may use the deque meanwhile or later; items that are left in it are forgotten. */
@@ -100,26 +122,26 @@ void ps_deque_unfence_owner(struct ps_deque *d);
 /* Owner only. Returns the index of the next item that is pushed. A caller that keeps it knows later which items were
  * pushed since: those from that index on. No other thread writes bottom. So the load is not atomic: an atomic load is a
  * call where 64 bits are two words. */
-static inline int64_t ps_deque_bottom_owner(struct ps_deque *d) { return *(const int64_t *)&d->bottom; }
+static inline ps_deque_index ps_deque_bottom_owner(struct ps_deque *d) { return *(const ps_deque_index *)&d->bottom; }
 
 /* Part of push: makes room for one more item, by the first buffer or by one of twice the size. False: no memory. */
-PS_COLD bool ps_deque_grow_owner(struct ps_deque *d, int64_t bottom);
+PS_COLD bool ps_deque_grow_owner(struct ps_deque *d, ps_deque_index bottom);
 
 /* Pushes an item. Owner only. False: there was no memory, and nothing was pushed. */
 static inline bool ps_deque_push(struct ps_deque *d, void *item)
 {
-    int64_t bottom = ps_deque_bottom_owner(d);
+    ps_deque_index bottom = ps_deque_bottom_owner(d);
     struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
-    if (PS_UNLIKELY(buffer == NULL || bottom - d->top_seen > buffer->mask)) {
+    if (PS_UNLIKELY(buffer == NULL || ps_deque_distance(d->top_seen, bottom) > buffer->mask)) {
         d->top_seen = ps_load_acquire(&d->top);
-        if (buffer == NULL || bottom - d->top_seen > buffer->mask) {
+        if (buffer == NULL || ps_deque_distance(d->top_seen, bottom) > buffer->mask) {
             if (!ps_deque_grow_owner(d, bottom))
                 return false;
             buffer = ps_load_relaxed(&d->buffer);
         }
     }
     ps_store_relaxed(&buffer->slot[bottom & buffer->mask], item);
-    ps_store_release(&d->bottom, bottom + 1);
+    ps_store_release(&d->bottom, ps_deque_moved(bottom, 1));
     return true;
 }
 
@@ -127,21 +149,22 @@ static inline bool ps_deque_push(struct ps_deque *d, void *item)
  * than PS_DEQUE_INITIAL items, so that it need not grow. If so, ps_deque_push_room_owner pushes an item. */
 static inline bool ps_deque_has_room_owner(struct ps_deque *d)
 {
-    return ps_deque_bottom_owner(d) - d->top_seen < PS_DEQUE_INITIAL && ps_load_relaxed(&d->buffer) != NULL;
+    return ps_deque_distance(d->top_seen, ps_deque_bottom_owner(d)) < PS_DEQUE_INITIAL &&
+           ps_load_relaxed(&d->buffer) != NULL;
 }
 static inline void ps_deque_push_room_owner(struct ps_deque *d, void *item)
 {
-    int64_t bottom = ps_deque_bottom_owner(d);
+    ps_deque_index bottom = ps_deque_bottom_owner(d);
     struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
     ps_store_relaxed(&buffer->slot[bottom & buffer->mask], item);
-    ps_store_release(&d->bottom, bottom + 1);
+    ps_store_release(&d->bottom, ps_deque_moved(bottom, 1));
 }
 
 /* Owner only. Takes the item that was pushed last. NULL: there is none. */
 static inline void *ps_deque_pop(struct ps_deque *d)
 {
-    int64_t bottom = ps_deque_bottom_owner(d) - 1;
-    if (ps_load_relaxed(&d->top) > bottom) /* top only grows, so the deque is empty for certain */
+    ps_deque_index bottom = ps_deque_moved(ps_deque_bottom_owner(d), -1);
+    if (ps_deque_before(bottom, ps_load_relaxed(&d->top))) /* top only grows, so the deque is empty for certain */
         return NULL;
     ps_store_release(&d->bottom, bottom);
     PS_DEQUE_WINDOW();
@@ -151,8 +174,8 @@ static inline void *ps_deque_pop(struct ps_deque *d)
             ps_deque_fence_owner(d);
     }
     PS_DEQUE_WINDOW();
-    int64_t top = ps_load_seq(&d->top);
-    if (PS_LIKELY(top < bottom)) {
+    ps_deque_index top = ps_load_seq(&d->top);
+    if (PS_LIKELY(ps_deque_before(top, bottom))) {
         struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
         return ps_load_relaxed(&buffer->slot[bottom & buffer->mask]);
     }
@@ -161,12 +184,12 @@ static inline void *ps_deque_pop(struct ps_deque *d)
         struct ps_deque_buffer *buffer = ps_load_relaxed(&d->buffer);
         item = ps_load_relaxed(&buffer->slot[bottom & buffer->mask]);
         PS_DEQUE_WINDOW();
-        if (ps_cas_seq(&d->top, &top, bottom + 1))
-            d->own_tops++;
+        if (ps_cas_seq(&d->top, &top, ps_deque_moved(bottom, 1)))
+            d->own_tops = ps_deque_moved(d->own_tops, 1);
         else
             item = NULL;
     }
-    ps_store_release(&d->bottom, bottom + 1);
+    ps_store_release(&d->bottom, ps_deque_moved(bottom, 1));
     return item;
 }
 
@@ -174,8 +197,8 @@ static inline void *ps_deque_pop(struct ps_deque *d)
  * the answer may be out of date. NULL: there seems to be none. */
 static inline void *ps_deque_peek(struct ps_deque *d)
 {
-    int64_t top = ps_load_seq(&d->top);
-    if (top >= ps_load_seq(&d->bottom))
+    ps_deque_index top = ps_load_seq(&d->top);
+    if (!ps_deque_before(top, ps_load_seq(&d->bottom)))
         return NULL;
     struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
     return ps_load_relaxed(&buffer->slot[top & buffer->mask]);
@@ -187,13 +210,13 @@ static inline void *ps_deque_peek(struct ps_deque *d)
 #define PS_DEQUE_LOOK_MOST 32
 static inline bool ps_deque_may_hold(struct ps_deque *d, const void *item)
 {
-    int64_t top = ps_load_seq(&d->top), bottom = ps_load_seq(&d->bottom);
-    if (bottom - top > PS_DEQUE_LOOK_MOST)
+    ps_deque_index top = ps_load_seq(&d->top), bottom = ps_load_seq(&d->bottom);
+    if (ps_deque_distance(top, bottom) > PS_DEQUE_LOOK_MOST)
         return true;
     struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
-    while (top < bottom && ps_load_relaxed(&buffer->slot[top & buffer->mask]) != item)
-        top++;
-    return top < bottom;
+    while (ps_deque_before(top, bottom) && ps_load_relaxed(&buffer->slot[top & buffer->mask]) != item)
+        top = ps_deque_moved(top, 1);
+    return ps_deque_before(top, bottom);
 }
 
 /* Takes the oldest item, unless `accept` refuses it (accept NULL: any item will do). Any thread may call it. NULL in
@@ -212,10 +235,10 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     }
     uintptr_t watch = ps_load_acquire(&d->watch);
     PS_DEQUE_WINDOW();
-    int64_t top = ps_load_seq(&d->top);
+    ps_deque_index top = ps_load_seq(&d->top);
     PS_DEQUE_WINDOW();
-    int64_t bottom = ps_load_seq(&d->bottom);
-    if (top >= bottom)
+    ps_deque_index bottom = ps_load_seq(&d->bottom);
+    if (!ps_deque_before(top, bottom))
         return NULL;
     PS_DEQUE_WINDOW();
     struct ps_deque_buffer *buffer = ps_load_acquire(&d->buffer);
@@ -226,15 +249,15 @@ static inline void *ps_deque_steal_if(struct ps_deque *d, bool (*accept)(void *i
     if ((watch & PS_DEQUE_STATE) != PS_DEQUE_FENCED || ps_load_seq(&d->watch) != watch)
         return NULL;
     PS_DEQUE_WINDOW();
-    return ps_cas_seq(&d->top, &top, top + 1) ? item : NULL;
+    return ps_cas_seq(&d->top, &top, ps_deque_moved(top, 1)) ? item : NULL;
 }
 
 /* Returns true if the deque is empty. Any thread may call it. Where the deque is fenced, the answer was exact at some
  * moment during the call, and is sequentially consistent with pop and steal. */
 static inline bool ps_deque_seems_empty(struct ps_deque *d)
 {
-    int64_t top = ps_load_seq(&d->top);
-    return top >= ps_load_seq(&d->bottom);
+    ps_deque_index top = ps_load_seq(&d->top);
+    return !ps_deque_before(top, ps_load_seq(&d->bottom));
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* The deque alone with its owner: order at both ends, growth, wrap-around, no memory. */
+/* The deque alone with its owner: order at both ends, growth, wrap-around, no memory. Narrow indices, too: they begin
+ * where they wrap soon. */
 #include "test.h"
 
 #include "deque.h"
@@ -12,6 +13,11 @@ static int fresh(void **state)
 {
     (void)state;
     memset(&d, 0, sizeof d);
+    if (sizeof(ps_deque_index) == sizeof(int16_t)) {
+        d.top_seen = d.own_tops = INT16_MAX - 100;
+        ps_store_relaxed(&d.top, INT16_MAX - 100);
+        ps_store_relaxed(&d.bottom, INT16_MAX - 100);
+    }
     return 0;
 }
 static int done(void **state)
@@ -25,7 +31,10 @@ static int done(void **state)
 static void *item(uintptr_t number) { return (void *)(number + 1); }
 
 /* Items in it: no other thread is here. */
-static int64_t count(struct ps_deque *deque) { return ps_load_relaxed(&deque->bottom) - ps_load_relaxed(&deque->top); }
+static int64_t count(struct ps_deque *deque)
+{
+    return ps_deque_distance(ps_load_relaxed(&deque->top), ps_load_relaxed(&deque->bottom));
+}
 
 static void unused_has_no_buffer(void **state)
 {

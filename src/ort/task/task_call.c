@@ -145,7 +145,7 @@ void ort_task_call_chunks(struct ort_thread *thread, void (*fn)(void *), void *d
                           struct ort_chunks *chunks)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
-    int64_t top = ps_load_relaxed(&d->top);
+    ps_deque_index top = ps_load_relaxed(&d->top);
     if (PS_UNLIKELY(!ort_frame_is_there(thread))) {
         ort_chunk_next(chunks, data);
         ort_task_call_slow(thread, fn, data, flags);

@@ -94,7 +94,7 @@ struct ort_task *ort_task_find(struct ort_thread *thread, struct ort_task *withi
             return t;
     }
     struct ort_task_member *own = ort_tasks_or_none(thread);
-    if (!ort_absent(own) && ps_deque_bottom_owner(&own->deque) > own->base) {
+    if (!ort_absent(own) && ps_deque_bottom_owner(&own->deque) != own->base) {
         struct ps_deque *d = &own->deque;
         bool in_order = PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) && thread->task->flags & ORT_TASK_IMPLICIT;
         struct ort_task *t = in_order ? ps_deque_steal_if(d, NULL, NULL) : ps_deque_pop(d);

@@ -10,7 +10,8 @@
  * counts, because it is a descendant of the tasks below it on the stack.
  * For its own deque a member compares an index. `base` is the bottom of the deque when the running task began. Items
  * from `base` on were pushed later, by the running task or by descendants of it that the member ran meanwhile. So these
- * items are descendants, too. (A task may also push its successors when it ends. These are siblings of it, and so
+ * items are descendants, too. The bottom is never below `base`: an own item is there if the two differ, also where
+ * indices wrap (deque.h). (A task may also push its successors when it ends. These are siblings of it, and so
  * descendants of the task below it on the stack. In a barrier they may be children of another member's task, but there
  * a member may run every task.)
  * For an item of a victim's deque the thief walks up the item's ancestors, as many steps as the depths differ. Another

@@ -98,7 +98,7 @@ static struct ort_chunks *chunks_of(struct ort_task *t) { return &((struct range
 static inline struct ort_task *pop_range(struct ort_thread *thread, const struct ort_task *self)
 {
     struct ps_deque *d = &ort_tasks(thread)->deque;
-    while (ps_deque_bottom_owner(d) > ort_tasks(thread)->base) {
+    while (ps_deque_bottom_owner(d) != ort_tasks(thread)->base) {
         struct ort_task *t = ps_deque_pop(d);
         if (PS_UNLIKELY(t == NULL))
             return NULL;

@@ -153,7 +153,7 @@ static bool stands(struct ort_thread *thread, struct ort_task *within)
         struct ort_thread *other = ort_member(team, i);
         struct ort_task_member *its = ort_tasks_or_none(other);
         struct ort_task *t = ort_absent(its) ? NULL : ps_deque_peek(&its->deque);
-        if (t && (other == thread ? ps_deque_bottom_owner(&its->deque) > its->base
+        if (t && (other == thread ? ps_deque_bottom_owner(&its->deque) != its->base
                                   : !within || task_is_descendant(t, within)))
             return true;
     }

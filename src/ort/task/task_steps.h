@@ -12,11 +12,11 @@
 #define DEQUE_FULL PS_DEQUE_INITIAL
 static inline bool task_deque_full(struct ps_deque *d)
 {
-    int64_t bottom = ps_deque_bottom_owner(d);
-    if (PS_LIKELY(bottom - d->top_seen < DEQUE_FULL))
+    ps_deque_index bottom = ps_deque_bottom_owner(d);
+    if (PS_LIKELY(ps_deque_distance(d->top_seen, bottom) < DEQUE_FULL))
         return false;
     d->top_seen = ps_load_acquire(&d->top);
-    return bottom - d->top_seen >= DEQUE_FULL && !ort_settings.unbounded_tasks;
+    return ps_deque_distance(d->top_seen, bottom) >= DEQUE_FULL && !ort_settings.unbounded_tasks;
 }
 
 /* Whether a task that the caller makes now must be run at once. flags: ort_task_args.flags. */

@@ -58,7 +58,7 @@ PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task 
         struct ort_task *t = NULL;
         if (PS_LIKELY(ps_load_seq(&thread->team->tasks.priority_count) == 0) &&
             !PS_UNLIKELY(ps_load_relaxed(&ort_tasks_in_order)) &&
-            PS_LIKELY(ps_deque_bottom_owner(d) > ort_tasks(thread)->base))
+            PS_LIKELY(ps_deque_bottom_owner(d) != ort_tasks(thread)->base))
             t = ps_deque_pop(d);
         if (PS_UNLIKELY(t == NULL)) {
             ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
