@@ -126,6 +126,40 @@ def memory():
         yield list(r.values())
 
 
+class Shapes:
+    """Regions by the shape of the one before."""
+
+    def __init__(self):
+        self.cycles = {(r["hal"], r["which"], r["what"], int(r["threads"])): int(r["cycles"])
+                       for r in read("manycore-shapes.csv")}
+
+    def shapes(self):
+        yield ["", "repeated", "shape changed: flat 64 and 32", "flat 64 and nested", "first", "start"]
+        for hal in ("sw", "hws"):
+            for kind, name in (("flat", "flat 64"), ("nested", "nested 4 x 16")):
+                half = self.cycles[hal, "changed", "flat+half", 64] if kind == "flat" else ""
+                yield [f"{name}, {hal}", self.cycles[hal, "repeated", kind, 64], half,
+                       self.cycles[hal, "changed", "flat+nested", 64],
+                       *(self.cycles[hal, which, kind, 64] for which in ("first", "start"))]
+
+    def first(self):
+        yield ["cycles", "64 threads", "256", "1024"]
+        for hal in ("sw", "hws"):
+            for which, kind, name in (("first", "flat", "first flat region"),
+                                      ("first", "nested", "first nested region"),
+                                      ("start", "flat", "start of the program")):
+                yield [f"{name}, {hal}", *(self.cycles[hal, which, kind, n] for n in (64, 256, 1024))]
+
+
+def tasks():
+    rows = {(r["hal"], r["what"], r["threads"]): r["cycles"] for r in read("manycore-tasks.csv")}
+    yield ["cycles", "sw", "hws"]
+    for what, name in (("first-tasks", "64 tasks made by one of {} threads, the first time"),
+                       ("tasks", "64 tasks made by one of {} threads"), ("chunk", "a chunk of a dynamic loop by {}")):
+        for threads in ("2", "4") if what == "chunk" else ("16", "64"):
+            yield [name.format(threads), *(rows[hal, what, threads] for hal in ("sw", "hws"))]
+
+
 def others():
     yield ["fork and join", "cores", "cost", "of 64 cores", "of 16 cores"]
     for r in read("manycore-others.csv"):
@@ -133,11 +167,12 @@ def others():
 
 
 def tables():
-    regions, apps = Regions(), Apps()
+    regions, apps, of_shapes = Regions(), Apps(), Shapes()
     return {"table1": apps.table1, "fig17": apps.fig17, "nesting": apps.nesting,
             "nesting-paper-like": apps.nesting_paper_like,
             "table2": regions.table2, "columns": regions.columns, "gains": regions.gains,
-            "latencies": regions.latencies, "memory": memory, "others": others}
+            "latencies": regions.latencies, "memory": memory, "others": others,
+            "shapes": of_shapes.shapes, "first": of_shapes.first, "tasks": tasks}
 
 
 def markdown(rows):

@@ -6,7 +6,7 @@ The paper's two ways to start and join teams and ours (manycore-cc --hal) side b
 - the phases of fork and join (figures 8, 10 and 11), of which the paper's are linear in software and constant in
   hardware by the threads of a team;
 - one to five levels (figure 14), table 4;
-- a region of the same shape again, of another shape in turn, and the first one;
+- a region of the same shape again, of another shape in turn, and the first one; tasks, and chunks of a loop;
 - slower networks, memory and code.
 
 Simulated cycles do not depend on what else runs: --jobs machines are simulated at once (default: the processors).
@@ -177,12 +177,25 @@ def shapes(study):
     for hal in HALS:
         elf = study.compile(hal, "shapes.c")
         lines = study.run(elf) + study.run(elf, "nested")
+        for clusters in () if study.quick else (16, 64):
+            lines += [line for kind in ("flat", "nested") for line in study.run(elf, kind, clusters=clusters)]
         rows += [[hal, which, what, int(threads), int(cycles)] for which, what, threads, cycles in lines]
-        of = {(which, what): int(cycles) for which, what, _, cycles in lines}
+        of = {(which, what): int(cycles) for which, what, threads, cycles in lines if int(threads) <= 64}
         print(f"{hal:9} flat 64: repeated {of['repeated', 'flat']}, first {of['first', 'flat']}; nested 4 x 16: "
               f"repeated {of['repeated', 'nested']}, first {of['first', 'nested']}; shape changed: flat 64 and 32 "
-              f"{of['changed', 'flat+half']} a pair, flat 64 and nested {of['changed', 'flat+nested']}", flush=True)
+              f"{of['changed', 'flat+half']} a pair, flat 64 and nested {of['changed', 'flat+nested']}; "
+              f"start {of['start', 'flat']}", flush=True)
     study.write("manycore-shapes.csv", ["hal", "which", "what", "threads", "cycles"], rows)
+
+
+def tasks(study):
+    """Tasks that one thread makes, and chunks of a dynamic loop."""
+    rows = []
+    for hal in ("sw", "hws"):
+        rows += [[hal, what, int(threads), int(cycles)]
+                 for what, threads, cycles in study.run(study.compile(hal, "tasks.c"))]
+        print(f"{hal:9}", ", ".join(f"{what} {n}: {cycles}" for h, what, n, cycles in rows if h == hal), flush=True)
+    study.write("manycore-tasks.csv", ["hal", "what", "threads", "cycles"], rows)
 
 
 def table4(study, measured):
@@ -301,6 +314,7 @@ def main():
         table4(study, measured)
         memory(study, measured)
         shapes(study)
+        tasks(study)
         phase_rows, drawn = phases(study)
         level_rows = levels(study)
         if args.keep:

@@ -1,7 +1,8 @@
 /* Cycles of empty regions by the shape of the one before, by the master's cycle counter: the first of its kind, the
  * same again, and two kinds in turn. Each thread checks in, in a word of its own; where one is missing the program
- * fails. Prints "WHICH WHAT THREADS CYCLES". WHICH: first; repeated, the median of the rounds; changed, a pair of
- * regions in turn, the median of the rounds. The argument is the kind of the program's first region: flat or nested. */
+ * fails. Prints "WHICH WHAT THREADS CYCLES". WHICH: start, from the reset to main; first; repeated, the median of the
+ * rounds; changed, a pair of regions in turn, the median of the rounds. With an argument, flat or nested: only the
+ * first region, of that kind. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,11 +65,12 @@ static void in_turn(const struct kind *a, const struct kind *b)
 
 int main(int argc, char **argv)
 {
-    unsigned clusters = mc_clusters(), cores = mc_cores(), all = clusters * cores;
+    unsigned start = mc_cycles(), clusters = mc_clusters(), cores = mc_cores(), all = clusters * cores;
     const struct kind flat = {"flat", 0, all}, half = {"half", 0, all / 2}, nested = {"nested", clusters, cores};
     bool by_nested = argc > 1 && strcmp(argv[1], "nested") == 0;
     first(by_nested ? &nested : &flat);
-    if (by_nested)
+    printf("start %s %u %u\n", by_nested ? "nested" : "flat", all, start);
+    if (argc > 1)
         return 0;
     in_turn(&flat, NULL);
     in_turn(&half, NULL);
