@@ -8,17 +8,21 @@
  * Checked, when nothing can move any more: what each process is allowed follows from what is in the slots. No two
  * processes have one slot. (The watchdog's look after a time, which finds a process that was killed, is modelled by a
  * look for each death.) Sequentially consistent: owner and change are, and a slot's words are written before `change`.
+ * With LOST, no process is told of what a root wants, as if each wake-up for it were lost. Then what each process is
+ * allowed is right when each watchdog has looked once more, after a time.
  *   BROKEN_SEEN    `change` is read behind the slots
  *   BROKEN_ORDER   `change` is counted up before the slot is written
  *   BROKEN_CLAIM   a slot is looked at, and then taken by a store
  *   BROKEN_LEAVE   the kernel does not mark the slot of one that was killed
- *   BROKEN_QUIET   the wish of a root is published without a change */
+ *   BROKEN_QUIET   the wish of a root is published without a change
+ *   BROKEN_TIME    (with LOST) a watchdog sleeps without a limit of time */
 #ifndef CHANGES
 #define CHANGES 1
 #endif
 #define NONE 255
 
 byte owner[2], wanted[2], change, deaths;
+bool late; /* the time has passed after which watchdogs look again */
 byte allowed[3], slot_of[3] = NONE; /* by process, from 1 */
 bool dead[3], joined[3]; /* dead: process 1 may be killed at any step */
 
@@ -59,7 +63,7 @@ proctype root(byte me)
         :: n < CHANGES ->
             n++;
             if
-#ifdef BROKEN_QUIET
+#if defined(BROKEN_QUIET) || defined(LOST)
             :: wanted[slot_of[me]] = 0
             :: wanted[slot_of[me]] = 2
 #else
@@ -76,6 +80,7 @@ proctype root(byte me)
 proctype watchdog(byte me)
 {
     byte at, seen, seen_deaths, other, others_wish;
+    bool seen_late;
     {
         do
 #ifdef BROKEN_CLAIM
@@ -94,6 +99,7 @@ proctype watchdog(byte me)
             seen = change;
 #endif
             seen_deaths = deaths;
+            seen_late = late;
             other = owner[1 - at];
             others_wish = wanted[1 - at];
             allowed[me] = (other == 0 || others_wish == 0 -> 2 : 1);
@@ -101,7 +107,11 @@ proctype watchdog(byte me)
             seen = change;
 #endif
 end_asleep:
+#ifdef BROKEN_TIME
             change != seen || deaths != seen_deaths
+#else
+            change != seen || deaths != seen_deaths || late != seen_late
+#endif
         od
     }
     unless { dead[me] }
@@ -118,6 +128,10 @@ active proctype checks()
     fi;
     run killer();
     timeout;
+#ifdef LOST
+    late = true;
+    timeout;
+#endif
     assert(dead[1] || slot_of[1] != slot_of[2]);
     assert(dead[1] == (owner[1 - slot_of[2]] == 0));
     assert(allowed[2] == (dead[1] || wanted[1 - slot_of[2]] == 0 -> 2 : 1));

@@ -23,9 +23,9 @@ static PS_LINE_ALIGNED _Atomic uint32_t changes;
 static _Atomic uint32_t sleeping; /* how many vps sleep in quota_park_run; each counts itself */
 /* The time, in cpu_cycles, from which on a root that opens a region wakes the watchdog for a look at what the system
  * allows. Written by that root, and by the watchdog while the process lends processors, both seq_cst. The watchdog
- * writes `lends` (share.c), then `due`; a root writes `due`, then reads `lends`. If the root's store to `due` is the
- * later one, the root sees that the process lends. Otherwise the watchdog's store stays, and the root that opens the
- * next region looks. */
+ * writes what the process wants, then `lends` (share.c), then `due`. A root writes `due`, then reads `lends` and what
+ * is wanted. If the root's store to `due` is the later one, the root sees both. Otherwise the watchdog's store stays,
+ * and the root that opens the next region looks. */
 static _Atomic uint64_t due;
 /* The largest quota and the largest mask so far. Used by the watchdog alone, after the start. */
 static struct quota_park_most most;
