@@ -7,8 +7,10 @@
 #include "quota_park.h"
 #include "runtime.h"
 #include "share_table.h"
+#include "watchdog_sample.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -100,6 +102,47 @@ static void two_come_and_go(void **state)
     end_process(b);
     await_owned(t, 0);
     os_unmap((void *)t, sizeof *t);
+}
+
+static const struct share_slot *own_slot(void)
+{
+    const struct share_table *t = map_table();
+    unsigned i = 0;
+    while (ps_load_relaxed(&t->slot[i].pid) != (uint32_t)getpid())
+        i++;
+    return &t->slot[i];
+}
+
+static void quota(unsigned processors)
+{
+    quota_park_look(
+        &(struct watchdog_sample){.num_vps = VPS, .new_limits = true, .in_mask = VPS, .by_quota = processors});
+}
+
+/* A process whose quota is lowered wants no more than that, also when it opens a region, until the quota is raised. */
+static void quota_is_lowered(void **state)
+{
+    (void)state;
+    pid_t other = start_process(), pid = fork();
+    if (!pid) {
+        alarm(60);
+        int wrong = 0;
+        const unsigned quotas[] = {UINT_MAX, 2, 1, 3, UINT_MAX};
+        for (unsigned i = 0; i < 5; i++) {
+            unsigned most = quotas[i] < VPS ? quotas[i] : VPS;
+            quota(quotas[i]);
+            share_look();
+            share_open(VPS);
+            const struct share_slot *s = own_slot();
+            wrong |= ps_load_relaxed(&s->most) != most || ps_load_relaxed(&s->wanted) != most ||
+                     ps_load_relaxed(&ps_rt.limit) > most;
+        }
+        _exit(wrong);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    end_process(other);
 }
 
 /* Killed at any moment, processes leave no slot behind. */
@@ -229,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_come_and_go),
+        cmocka_unit_test(quota_is_lowered),
         cmocka_unit_test(killed),
         cmocka_unit_test(damaged_files),
     };

@@ -28,7 +28,7 @@
 struct share_slot {
     _Alignas(64) _Atomic uint32_t owner;
     _Atomic uint32_t pid;
-    _Atomic uint32_t weight, most; /* most: the number of the process's vps */
+    _Atomic uint32_t weight, most; /* most: how many vps the process may run */
     /* How many processors the process could use. Written by its watchdog, and by a root that opens a region. The slot's
      * other fields are written by the watchdog alone; `owner` also by the kernel, when the watchdog's kernel thread
      * ends. */

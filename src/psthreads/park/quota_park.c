@@ -237,6 +237,8 @@ static void apply(void)
         quota_park_allow(limit < ps_rt.num_vps ? limit : ps_rt.num_vps);
 }
 
+unsigned quota_park_by_system(void) { return by_system < ps_rt.num_vps ? by_system : ps_rt.num_vps; }
+
 void quota_park_share(unsigned limit)
 {
     if (limit == by_share && limit >= ps_rt.num_vps)

@@ -48,6 +48,8 @@ struct quota_park_most {
 unsigned quota_park_decide(const struct watchdog_sample *s, struct quota_park_most *most);
 /* Called by the watchdog in each tick, and when a root has woken it for one look: decides, and acts. */
 void quota_park_look(const struct watchdog_sample *s);
+/* Returns how many vps the system allows, as quota_park_look has last found; at most num_vps. Caller: the watchdog. */
+unsigned quota_park_by_system(void);
 /* Sets the second limit, the process's part of a machine that several processes share (share.h); UINT_MAX: none.
  * Caller: the watchdog. */
 void quota_park_share(unsigned limit);

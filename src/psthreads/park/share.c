@@ -24,8 +24,8 @@
 static unsigned long weight; /* the process's weight; 0: it does not share; constant after the start */
 /* The process's slot in the table; NULL: it has none. Written by the watchdog, read by roots. */
 static _Atomic(struct share_slot *) own_slot;
-/* 1: the process wants fewer processors than it has vps. Written by the watchdog, read by roots (seq_cst, see `due` in
- * quota_park.c). */
+/* 1: the process wants fewer processors than it could use. Written by the watchdog, read by roots (seq_cst, see `due`
+ * in quota_park.c). */
 static _Atomic uint32_t lends;
 static struct share_table *table; /* the shared file; stays mapped once it is */
 /* What the kernel needs to mark the slot as left when the watchdog's kernel thread ends (os_word_hold). */
@@ -42,7 +42,8 @@ static struct {
     uint64_t used_ns, counted_ns;
     /* True if the process used next to no processor time in the last period (uses_nothing). */
     bool idle;
-    unsigned wanted;
+    /* most: how many vps the process could run at once, by their number and by what the system allows. */
+    unsigned most, wanted;
     /* When a look last found that the process wants as many processors as `wanted` says, or more. */
     uint64_t wanted_ns;
     unsigned cpus; /* number of processors in the mask */
@@ -130,6 +131,13 @@ static bool publish_mask(struct share_slot *s, uint64_t now)
     return own.cpus != 0;
 }
 
+/* Reads how many vps the process could run at once, and publishes it in slot s. */
+static void note_most(struct share_slot *s)
+{
+    own.most = quota_park_by_system();
+    ps_store_relaxed(&s->most, own.most);
+}
+
 /* Takes a free slot, and fills it in. */
 static void join(uint64_t now)
 {
@@ -146,8 +154,8 @@ static void join(uint64_t now)
     ps_store_relaxed(&s->beat_ns, 0); /* other processes leave the slot out until it has a beat */
     ps_store_relaxed(&s->pid, (uint32_t)getpid());
     ps_store_relaxed(&s->weight, (uint32_t)weight);
-    ps_store_relaxed(&s->most, ps_rt.num_vps);
-    ps_store_relaxed(&s->wanted, ps_rt.num_vps);
+    note_most(s);
+    ps_store_relaxed(&s->wanted, own.most);
     ps_store_relaxed(&s->allowed, ps_rt.num_vps);
     ps_store_relaxed(&s->begun_ns, now);
     ps_store_relaxed(&s->lent_us, 0);
@@ -157,7 +165,7 @@ static void join(uint64_t now)
         give_sharing_up("this process's processors have numbers above 1023");
         return;
     }
-    own.wanted = ps_rt.num_vps;
+    own.wanted = own.most;
     own.wanted_ns = own.looked_ns = now;
     ps_store_relaxed(&s->beat_ns, now);
     uint32_t used = ps_load_relaxed(&table->used);
@@ -180,7 +188,7 @@ void share_leave(void)
 /* --- what is wanted --- */
 
 /* Returns how many vps the process could use now: the number of vps that run something, plus that of ready threads and
- * unclaimed members; num_vps at most. */
+ * unclaimed members; own.most at most. */
 static unsigned count_demand(void)
 {
     unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
@@ -193,7 +201,7 @@ static unsigned count_demand(void)
         if (!ps_queue_seems_empty(vp_queue(vp)))
             n += ps_load_relaxed(&vp_queue(vp)->count) + vp_count_members(vp_queue(vp));
     }
-    return n < ps_rt.num_vps ? n : ps_rt.num_vps;
+    return n < own.most ? n : own.most;
 }
 
 /* Returns true if the process has used next to no processor time lately. Reads the clock of the process every
@@ -215,10 +223,10 @@ static bool uses_nothing(uint64_t now)
 static void want(struct share_slot *s, uint64_t now)
 {
     unsigned n = uses_nothing(now) ? 0 : count_demand();
-    unsigned published = share_cut(ps_load_relaxed(&s->wanted), 0, ps_rt.num_vps);
+    unsigned published = share_cut(ps_load_relaxed(&s->wanted), 0, own.most);
     if (published > n && published > own.wanted)
         n = published;
-    if (n < own.wanted && now - own.wanted_ns < SHARE_HOLD_NS)
+    if (n < own.wanted && own.wanted <= own.most && now - own.wanted_ns < SHARE_HOLD_NS)
         return;
     own.wanted = n;
     own.wanted_ns = now;
@@ -230,8 +238,8 @@ static void publish_wanted(struct share_slot *s, unsigned wanted)
     if (differs)
         ps_store_relaxed(&s->wanted, wanted);
     /* In this order no region that opens after the look is missed: tests/models/share.md. */
-    ps_store_seq(&lends, wanted < ps_rt.num_vps);
-    if (wanted < ps_rt.num_vps)
+    ps_store_seq(&lends, wanted < own.most);
+    if (wanted < own.most)
         quota_park_remind_now();
     if (differs)
         announce();
@@ -240,9 +248,10 @@ static void publish_wanted(struct share_slot *s, unsigned wanted)
 void share_open(unsigned n)
 {
     struct share_slot *s = ps_load_seq(&lends) ? ps_load_relaxed(&own_slot) : NULL;
-    if (n > ps_rt.num_vps)
-        n = ps_rt.num_vps;
-    if (!s || ps_load_relaxed(&s->wanted) >= n)
+    if (!s)
+        return;
+    n = share_cut(n, 0, ps_load_relaxed(&s->most));
+    if (ps_load_relaxed(&s->wanted) >= n)
         return;
     ps_store_relaxed(&s->wanted, n);
     announce();
@@ -257,7 +266,7 @@ void share_open(unsigned n)
 static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struct share_slot *s)
 {
     uint32_t wanted = own.wanted;
-    claims[mine].wanted = ps_rt.num_vps;
+    claims[mine].wanted = own.most;
     share_divide(&room, claims, n, cpus);
     uint32_t allowed = claims[mine].allowed, used = wanted < allowed ? wanted : allowed;
     quota_park_share(allowed >= own.cpus ? UINT_MAX : allowed);
@@ -294,6 +303,7 @@ int64_t share_look(void)
     ps_store_relaxed(&s->beat_ns, now);
     if (now - own.mask_ns >= MASK_NS)
         publish_mask(s, now);
+    note_most(s);
     unsigned cpus, n = share_read(table, now, claims, slots, &cpus), mine = 0;
     while (mine < n && slots[mine] != s)
         mine++;
@@ -302,9 +312,9 @@ int64_t share_look(void)
     if (unseen || left)
         announce();
     if (!others) {
-        publish_wanted(s, ps_rt.num_vps);
+        publish_wanted(s, own.most);
         quota_park_share(UINT_MAX);
-        ps_store_relaxed(&s->allowed, ps_rt.num_vps);
+        ps_store_relaxed(&s->allowed, own.most);
         return OS_FOREVER;
     }
     if (came) { /* the others may have left this slot out, since its beat was old */

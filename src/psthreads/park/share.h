@@ -11,16 +11,17 @@
  *            process comes.
  *   others   The watchdog looks every SHARE_TICK_NS, or every SHARE_REST_NS if the process wants at most one processor.
  * A process wants as many processors as it has vps that run something, and ready threads and members that wait for a
- * vp. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS. A process that uses next to no
- * processor time wants none. If a process wants fewer processors than it has vps, a root that opens a region says
- * itself that more are wanted (share_open), and wakes all watchdogs. Each process computes its own allowance as if it
- * wanted all its vps. So the others take what it lends, but its next region begins with its full part at once.
+ * vp, but no more than the system allows. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS.
+ * A process that uses next to no processor time wants none. If a process wants fewer processors than it has vps, a root
+ * that opens a region says itself that more are wanted (share_open), and wakes all watchdogs. Each process computes its
+ * own allowance as if it wanted all its vps. So the others take what it lends, but its next region begins with its full
+ * part at once.
  *
  * Cost of a region: nothing while the process lends nothing. share_open is called only when a look at the quota is due
  * (quota_park_remind), and lending makes one due. Cost of a tick with other processes: some microseconds. Failures: if
  * the file is not as expected, the process says so in one line, and runs as without sharing. Limits: roots never go
- * offline, so a process with several roots may run more kernel threads than its part. A cgroup's quota limits each
- * process, not their sum. */
+ * offline, so a process with several roots may run more kernel threads than its part. A cgroup's quota limits what
+ * each process wants, not their sum. */
 #ifndef PS_SHARE_H
 #define PS_SHARE_H
 
