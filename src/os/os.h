@@ -212,7 +212,8 @@ long os_system_call(long number, long a, long b, long c, long d, long e, long f)
 
 /* Maps the file NAME-UID, which the processes of one user share (linux/shared_file.c); read-only without `make`. With
  * `make` an empty file gets its size, and consists of zeroes. EINVAL: the file is not as it should be; *wrong says in
- * words why. Other errno values: the file cannot be opened, or there is no memory. */
+ * words why. ENOENT: there is no file, or an empty one. Other errno values: the file cannot be opened, or there is no
+ * memory. */
 int os_shared_file(const char *name, size_t bytes, bool make, void **map, const char **wrong);
 /* os_word_hold takes a word that is 0 or OS_WORD_LEFT. The caller is one of the library's kernel threads. While the
  * caller holds the word, the word is the caller's number. When the caller ends, in whatever way, the kernel stores

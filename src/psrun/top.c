@@ -167,7 +167,8 @@ static bool open_table(void)
                 err == EINVAL ? wrong : strerror(err));
         return false;
     }
-    if (ps_load_relaxed(&((const struct share_table *)map)->magic) != SHARE_MAGIC) {
+    uint64_t magic = ps_load_relaxed(&((const struct share_table *)map)->magic);
+    if (magic && magic != SHARE_MAGIC) { /* 0: a process has just made the file */
         fprintf(stderr, "psrun: top: the file that processes share is another version's, or damaged\n");
         return false;
     }

@@ -34,6 +34,8 @@ static bool path_of(char path[PATH_BYTES], const char *name)
     return snprintf(path, PATH_BYTES, "%s/%s-%lu", folder, name, (unsigned long)geteuid()) < PATH_BYTES;
 }
 
+static const char empty[] = "it is empty"; /* a process has just made it */
+
 /* Returns NULL if the file is good, otherwise words that say what is wrong with it. */
 static const char *file_defect(int file, size_t bytes, bool make)
 {
@@ -44,6 +46,8 @@ static const char *file_defect(int file, size_t bytes, bool make)
         return "it is not this user's alone";
     if (make && about.st_size == 0 && raw_call(SYS_ftruncate, file, (long)bytes, 0, 0) == 0)
         about.st_size = (off_t)bytes;
+    if (!make && about.st_size == 0)
+        return empty;
     if ((size_t)about.st_size != bytes)
         return "its size is wrong";
     /* If the file system is full, the first touch of a page would kill the process. */
@@ -62,7 +66,7 @@ int os_shared_file(const char *name, size_t bytes, bool make, void **map, const 
         return file == -ELOOP ? EINVAL : -file;
     *wrong = file_defect(file, bytes, make);
     if (*wrong)
-        err = EINVAL;
+        err = *wrong == empty ? ENOENT : EINVAL;
     else if ((*map = mmap(NULL, bytes, make ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file, 0)) == MAP_FAILED)
         err = ENOMEM;
     file_close(file);
