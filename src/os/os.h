@@ -239,6 +239,9 @@ void os_park_both(_Atomic uint32_t *word, uint32_t expected, _Atomic uint32_t *s
 void os_wake_shared(_Atomic uint32_t *word);
 /* Returns the processor time that the process has used. */
 uint64_t os_process_cpu_ns(void);
+/* Returns a number of the namespace in which the process's number is valid; 0: unknown. Processes of one container have
+ * the same. */
+uint32_t os_pid_space(void);
 
 /* --- a fence for all kernel threads --- */
 

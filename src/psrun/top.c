@@ -20,7 +20,7 @@
 
 struct row {
     uint32_t pid, weight, wanted, allowed;
-    char command[COMMAND_BYTES]; /* "": the process is not visible here */
+    char command[COMMAND_BYTES]; /* "": the process is in another container */
     double now, all;             /* processors used: since the last read, and since the start; negative: unknown */
     double lent, borrowed;       /* processor time that the process lent to others and borrowed, in seconds */
 };
@@ -74,7 +74,7 @@ static unsigned read_rows(void)
         if (!owner || owner == OS_WORD_LEFT)
             continue;
         struct row *r = &rows[n];
-        bool seen = process_of(pid, r->command, &used_ns);
+        bool seen = ps_load_relaxed(&s->space) == os_pid_space() && process_of(pid, r->command, &used_ns);
         if (!seen && !share_is_live(s, now_ns))
             continue;
         n++;

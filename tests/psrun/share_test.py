@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""share_test.py PSRUN WORK SOURCES CC - two programs under psrun share the processors: each has vps
-offline while the other one runs, and all online again afterwards; psrun top tells of it. Nothing here asserts a
-time: the test waits for what it expects."""
+"""share_test.py PSRUN WORK SOURCES CC processes|containers - programs under psrun share the processors. Nothing
+here asserts a time: the test waits for what it expects.
 
+processes: each of two programs has vps offline while the other one runs, and all online again afterwards; psrun top
+tells of it.
+containers: the same of two programs that do not see each other, in namespaces of their own."""
+
+import atexit
 import fcntl
 import json
 import os
@@ -14,8 +18,9 @@ import termios
 import time
 from pathlib import Path
 
-PSRUN, WORK, SOURCES, CC = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+PSRUN, WORK, SOURCES, CC, WHAT = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], sys.argv[5]
 PROCESSORS = len(os.sched_getaffinity(0))
+WEIGHT = 3
 if PROCESSORS < 2:
     print("SKIPPED: one processor")
     sys.exit(77)
@@ -26,28 +31,34 @@ FILE.unlink(missing_ok=True)
 ENVIRONMENT = dict(os.environ, XDG_RUNTIME_DIR=str(WORK), PSTHREADS_NUM_VPS=str(PROCESSORS))
 
 
-def start(share):
-    return subprocess.Popen([PSRUN, WORK / "regions"], env=dict(ENVIRONMENT, PSTHREADS_SHARE=share))
+def start(share, *before):
+    program = subprocess.Popen([*before, PSRUN, WORK / "regions"], env=dict(ENVIRONMENT, PSTHREADS_SHARE=str(share)))
+    atexit.register(program.kill)  # if the test fails
+    return program
+
+
+def count_offline(program):
+    """How many of the program's vps are offline, as its dump says; None: the program is only beginning."""
+    assert program.poll() is None, "the program has ended"
+    dump = subprocess.run([PSRUN, "dump", str(program.pid)], capture_output=True, text=True).stdout
+    return dump.count(": offline") if "virtual processors" in dump else None
 
 
 def await_offline(program, right):
-    """Waits until a number of the program's vps is offline, as its dump says."""
-    while True:
-        assert program.poll() is None, "the program has ended"
-        dump = subprocess.run([PSRUN, "dump", str(program.pid)], capture_output=True, text=True).stdout
-        if "virtual processors" in dump and right(dump.count(": offline")):
-            return
+    while (n := count_offline(program)) is None or not right(n):
         time.sleep(0.01)
 
 
-def await_top(pids):
-    while {p["pid"] for p in top()} != set(pids):
+def top(*before, json_=True):
+    found = subprocess.run([*before, PSRUN, "top", "--once"] + ["--json"] * json_, env=ENVIRONMENT, text=True,
+                           stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(found)["processes"] if json_ else found
+
+
+def await_top(right):
+    while not right(found := top()):
         pass
-
-
-def top():
-    found = subprocess.run([PSRUN, "top", "--once", "--json"], env=ENVIRONMENT, capture_output=True, check=True)
-    return json.loads(found.stdout)["processes"]
+    return found
 
 
 def table_lines(width):
@@ -66,28 +77,61 @@ def end(program):
     program.wait()
 
 
-first = start("1")
-await_top([first.pid])
-await_offline(first, lambda n: n == 0)
-second = start("1")
-await_offline(first, lambda n: n >= PROCESSORS // 2)
-both = top()
-assert {p["pid"] for p in both} == {first.pid, second.pid}, both
-assert all(p["command"] == "regions" and p["weight"] == 1 for p in both), both
-for width in (37, 49, 50, 69, 70, 71, 80):
-    lines = table_lines(width)
-    assert len(lines) == 3 and max(map(len, lines)) <= width and ("ALL" in lines[0][32:]) == (width >= 50), lines
-end(second)
-await_offline(first, lambda n: n == 0)
-aside = start("off")
-await_offline(aside, lambda n: n == 0)
-await_top([first.pid])
-end(aside)
-end(first)
-table = subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
-assert "no process shares processors" in table and "\033" not in table, table
-FILE.write_bytes(b"x" * 100)
-wrong = subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, capture_output=True, text=True)
-assert wrong.returncode == 1 and wrong.stderr.count("\n") == 1, wrong
-assert subprocess.run([PSRUN, "top", "--twice"], capture_output=True).returncode == 125
+def processes():
+    first = start(WEIGHT)
+    await_top(lambda found: [p["pid"] for p in found] == [first.pid])
+    await_offline(first, lambda n: n == 0)
+    second = start(WEIGHT)
+    await_offline(first, lambda n: n >= PROCESSORS // 2)
+    both = top()
+    assert {p["pid"] for p in both} == {first.pid, second.pid}, both
+    assert all(p["command"] == "regions" and p["weight"] == WEIGHT and p["processors_now"] is not None
+               for p in both), both
+    for width in (37, 49, 50, 69, 70, 71, 80):
+        lines = table_lines(width)
+        assert len(lines) == 3 and max(map(len, lines)) <= width and ("ALL" in lines[0][32:]) == (width >= 50), lines
+    end(second)
+    await_offline(first, lambda n: n == 0)
+    aside = start("off")
+    await_offline(aside, lambda n: n == 0)
+    await_top(lambda found: [p["pid"] for p in found] == [first.pid])
+    end(aside)
+    end(first)
+    table = top(json_=False)
+    assert "no process shares processors" in table and "\033" not in table, table
+    FILE.write_bytes(b"x" * 100)
+    wrong = subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert wrong.returncode == 1 and wrong.stderr.count("\n") == 1, wrong
+    assert subprocess.run([PSRUN, "top", "--twice"], capture_output=True).returncode == 125
+
+
+def containers():
+    """The number of a program is 1 in its container. It is also that of a program outside, which top must not take for
+    it."""
+    for options in (["-pf", "--mount-proc"], ["-Ucpf", "--mount-proc"]):
+        apart = ["unshare", *options, "--kill-child"]
+        try:
+            made = subprocess.run([*apart, "true"], capture_output=True).returncode == 0
+        except FileNotFoundError:
+            made = False
+        if made:
+            break
+    else:
+        print("SKIPPED: no process may have namespaces of its own here")
+        sys.exit(77)
+    first, second = start(WEIGHT, *apart), start(WEIGHT, *apart)
+    half = (PROCESSORS + 1) // 2
+    both = await_top(lambda found: sorted(p["allowed"] for p in found) == [PROCESSORS - half, half])
+    assert all(p["pid"] == 1 and p["command"] == "" and p["processors_now"] is p["processors"] is None
+               for p in both), both
+    rows = [line.split() for line in top(json_=False).splitlines()[1:]]
+    assert len(rows) == 2 and all(r[0] == "1" and r[4:6] == ["-", "-"] and r[-1] == "?" for r in rows), rows
+    end(second)
+    alone = await_top(lambda found: len(found) == 1 and found[0]["allowed"] == PROCESSORS)
+    assert alone[0]["pid"] == 1
+    end(first)
+    await_top(lambda found: not found)
+
+
+{"processes": processes, "containers": containers}[WHAT]()
 FILE.unlink()

@@ -54,6 +54,12 @@ int os_stat(const char *path, struct stat *about)
     return (int)raw_call(SYS_newfstatat, AT_FDCWD, (long)path, (long)about, 0);
 }
 
+uint32_t os_pid_space(void)
+{
+    struct stat s = {.st_ino = 0};
+    return os_stat("/proc/self/ns/pid", &s) == 0 ? (uint32_t)s.st_ino : 0;
+}
+
 unsigned os_count_kernel_threads(void)
 {
     struct stat s = {.st_nlink = 0};

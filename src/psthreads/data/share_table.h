@@ -21,14 +21,16 @@
 #include "share_policy.h"
 
 #define SHARE_FILE "psthreads"
-/* The characters "hsrpsh01"; their digits are the version of the layout. */
-#define SHARE_MAGIC UINT64_C(0x3130687370727368)
+/* The characters "hsrpsh02"; their digits are the version of the layout. */
+#define SHARE_MAGIC UINT64_C(0x3230687370727368)
 #define SHARE_STALE_NS UINT64_C(1000000000)
 
 struct share_slot {
     _Alignas(64) _Atomic uint32_t owner;
-    _Atomic uint32_t pid;
-    _Atomic uint32_t weight, most; /* most: how many vps the process may run */
+    /* The process's number, and the number's namespace (os_pid_space): elsewhere another process may have it. */
+    _Atomic uint32_t pid, space;
+    /* most: how many vps the process may run, by their number and by what the system allows */
+    _Atomic uint16_t weight, most;
     /* How many processors the process could use. Written by its watchdog, and by a root that opens a region. The slot's
      * other fields are written by the watchdog alone; `owner` also by the kernel, when the watchdog's kernel thread
      * ends. */

@@ -135,7 +135,7 @@ static bool publish_mask(struct share_slot *s, uint64_t now)
 static void note_most(struct share_slot *s)
 {
     own.most = quota_park_by_system();
-    ps_store_relaxed(&s->most, own.most);
+    ps_store_relaxed(&s->most, (uint16_t)own.most);
 }
 
 /* Takes a free slot, and fills it in. */
@@ -153,7 +153,8 @@ static void join(uint64_t now)
     struct share_slot *s = &table->slot[i];
     ps_store_relaxed(&s->beat_ns, 0); /* other processes leave the slot out until it has a beat */
     ps_store_relaxed(&s->pid, (uint32_t)getpid());
-    ps_store_relaxed(&s->weight, (uint32_t)weight);
+    ps_store_relaxed(&s->space, os_pid_space());
+    ps_store_relaxed(&s->weight, (uint16_t)weight);
     note_most(s);
     ps_store_relaxed(&s->wanted, own.most);
     ps_store_relaxed(&s->allowed, ps_rt.num_vps);
