@@ -321,6 +321,9 @@ int os_affinity_narrow(const struct os_cpuset *set);
 /* Returns the CPU-time quota of the process's cgroup (v2 or v1, the tightest of all levels), in processors, rounded up;
  * 0: no limit. Reads the files at each call. */
 unsigned os_cpu_quota(void);
+/* Returns how long the processors in the set were busy since the system's start, in ns, summed up; not counted are
+ * programs that are nice. Counts in steps of some 10 ms. 0: unknown. Reads a file. */
+uint64_t os_busy_ns(const struct os_cpuset *of);
 /* Returns the quota that the first call of os_num_procs or of this function has found. */
 unsigned os_cpu_quota_at_start(void);
 /* Returns how many processors are worth using at once, by affinity mask, quota, and the share of an MPI rank

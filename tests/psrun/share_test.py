@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""share_test.py PSRUN WORK SOURCES CC processes|containers - programs under psrun share the processors. Nothing
+"""share_test.py PSRUN WORK SOURCES CC processes|containers|foreign - programs under psrun share the processors. Nothing
 here asserts a time: the test waits for what it expects.
 
 processes: each of two programs has vps offline while the other one runs, and all online again afterwards; psrun top
-tells of it.
-containers: the same of two programs that do not see each other, in namespaces of their own."""
+tells of it. Their weight is so large that other programs of the machine do not count.
+containers: the same of two programs that do not see each other, in namespaces of their own.
+foreign: a program gives a processor to one that does not share, and has it back when that ends."""
 
 import atexit
 import fcntl
@@ -20,7 +21,7 @@ from pathlib import Path
 
 PSRUN, WORK, SOURCES, CC, WHAT = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], sys.argv[5]
 PROCESSORS = len(os.sched_getaffinity(0))
-WEIGHT = 3
+WEIGHT = 1000
 if PROCESSORS < 2:
     print("SKIPPED: one processor")
     sys.exit(77)
@@ -133,5 +134,39 @@ def containers():
     await_top(lambda found: not found)
 
 
-{"processes": processes, "containers": containers}[WHAT]()
+def foreign():
+    """On a machine where other programs compute as well, nothing is shown: the test is skipped."""
+    clock = 1 / os.sysconf("SC_CLK_TCK")
+    ours, known = [start(1)], []
+
+    def busy():
+        with open("/proc/stat") as stat:
+            return sum(clock * sum(int(n) for i, n in enumerate(line.split()[1:8]) if i in (0, 2, 5, 6))
+                       for line in stat if line[:3] == "cpu" and line[3] != " ")
+
+    def used(program):
+        fields = Path(f"/proc/{program.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return clock * (int(fields[11]) + int(fields[12]))
+
+    def await_allowed(n):
+        """Skips the test if programs that are not the test's have used a tenth of a processor for a second."""
+        known.clear()
+        while [p["allowed"] for p in top()] != [n] or count_offline(ours[0]) != PROCESSORS - n:
+            known.append((time.monotonic(), busy() - sum(map(used, ours))))
+            while known[-1][0] - known[0][0] > 1:
+                (then, before), (now, after) = known.pop(0), known[-1]
+                if after - before > 0.1 * (now - then):
+                    print("SKIPPED: other programs use the processors")
+                    sys.exit(77)
+
+    await_allowed(PROCESSORS)
+    ours.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+    atexit.register(ours[1].kill)
+    await_allowed(PROCESSORS - 1)
+    end(ours.pop())
+    await_allowed(PROCESSORS)
+    end(ours[0])
+
+
+{"processes": processes, "containers": containers, "foreign": foreign}[WHAT]()
 FILE.unlink()

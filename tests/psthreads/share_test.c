@@ -1,5 +1,7 @@
 /* The file by which processes share processors: joins and kills, and files that are not as they should be. Processes
- * here look by share_look, as a watchdog does. */
+ * here look by share_look, as a watchdog does. How busy the processors are is made up, so that other programs of the
+ * machine do not count. */
+#define _GNU_SOURCE
 #include "share.h"
 
 #include "os.h"
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +30,21 @@
 #define VPS 4
 #define KILLS 1000
 #define AT_ONCE 6
+
+/* How much foreign programs use, in hundredths of a processor; 0: the system does not say. All processes here read
+ * it. */
+static _Atomic uint32_t *foreign;
+
+uint64_t __wrap_os_busy_ns(const struct os_cpuset *of);
+uint64_t __wrap_os_busy_ns(const struct os_cpuset *of)
+{
+    static uint64_t last_ns, busy_ns;
+    (void)of;
+    uint64_t now_ns = os_now_ns(), n = ps_load_relaxed(foreign);
+    busy_ns += (now_ns - last_ns) * n / 100;
+    last_ns = now_ns;
+    return n ? busy_ns + os_process_cpu_ns() : 0;
+}
 
 static char folder[] = "/tmp/share-test-XXXXXX", file[128];
 
@@ -96,11 +114,32 @@ static void two_come_and_go(void **state)
     await_owned(t, 1);
     pid_t b = start_process();
     await_owned(t, 2);
-    await_allowed(t, 2, os_num_procs() / 2 ? os_num_procs() / 2 : 1); /* an odd number: the first one has one more */
+    await_allowed(t, 2, 1);
     end_process(a);
     await_allowed(t, 1, VPS);
     end_process(b);
     await_owned(t, 0);
+    os_unmap((void *)t, sizeof *t);
+}
+
+/* A process gives a processor to a foreign program, and has it back. */
+static void foreign_programs(void **state)
+{
+    (void)state;
+    if (os_num_procs() < 2)
+        skip();
+    pid_t a = start_process();
+    const struct share_table *t = map_table();
+    await_allowed(t, 1, VPS);
+    ps_store_relaxed(foreign, 70);
+    await_allowed(t, 1, 1);
+    ps_store_relaxed(foreign, 200); /* more than its part */
+    await_allowed(t, 1, VPS);
+    ps_store_relaxed(foreign, 70);
+    await_allowed(t, 1, 1);
+    ps_store_relaxed(foreign, 0);
+    await_allowed(t, 1, VPS);
+    end_process(a);
     os_unmap((void *)t, sizeof *t);
 }
 
@@ -249,6 +288,19 @@ static void damaged_files(void **state)
     unlink(file);
 }
 
+/* Then one processor of two is what a process has beside a foreign program, on all machines. */
+static int keep_two_processors(void)
+{
+    struct os_cpuset all, two;
+    os_cpuset_zero(&two);
+    if (os_affinity_get(&all) != 0)
+        return 1;
+    for (unsigned cpu = 0; cpu < OS_MAX_CPUS && os_cpuset_count(&two) < 2; cpu++)
+        if (os_cpuset_has(&all, cpu))
+            os_cpuset_add(&two, cpu);
+    return os_affinity_set(&two);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -256,6 +308,9 @@ static int begin(void **state)
         return 1;
     snprintf(file, sizeof file, "%s/%s-%lu", folder, SHARE_FILE, (unsigned long)geteuid());
     setenv("XDG_RUNTIME_DIR", folder, 1);
+    foreign = mmap(NULL, sizeof *foreign, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (foreign == MAP_FAILED || keep_two_processors())
+        return 1;
     setenv("PSTHREADS_SHARE", "on", 1);
     /* The processes are forked from here. There is no watchdog that would look as well. */
     return psthread_init(&(psthread_config_t){.num_vps = VPS, .max_spares = PSTHREAD_NO_SPARES});
@@ -271,10 +326,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_come_and_go),
-        cmocka_unit_test(quota_is_lowered),
-        cmocka_unit_test(killed),
-        cmocka_unit_test(damaged_files),
+        cmocka_unit_test(two_come_and_go), cmocka_unit_test(foreign_programs), cmocka_unit_test(quota_is_lowered),
+        cmocka_unit_test(killed),          cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

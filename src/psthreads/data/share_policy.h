@@ -24,6 +24,7 @@
 #define SHARE_CPUS (64 * SHARE_CPU_WORDS)
 #define SHARE_SLOTS 256
 #define SHARE_WEIGHT_MOST 1000
+#define SHARE_CLAIMS (SHARE_SLOTS + 1) /* one for each process that shares, and one for all others (share_foreign.h) */
 
 /* What one process claims, and what it gets. The caller sets weight, wanted and cpus; share_divide sets the rest. */
 struct share_claim {
@@ -74,7 +75,7 @@ static inline void share_weigh(struct share_room *room, const struct share_claim
  * that want no more than their part. Returns true if it has settled a claim: then another round is needed. */
 static inline bool share_settle(struct share_room *room, struct share_claim *c, unsigned n, unsigned cpus)
 {
-    bool any = false, now[SHARE_SLOTS];
+    bool any = false, now[SHARE_CLAIMS];
     share_weigh(room, c, n, cpus);
     for (unsigned i = 0; i < n; i++) {
         now[i] = false;

@@ -40,6 +40,7 @@ struct share_slot {
     /* For psrun top: the processors that the process has lent and borrowed since begun_ns, multiplied by the time in
      * microseconds. */
     _Atomic uint64_t lent_us, borrowed_us;
+    _Atomic uint64_t used_ns; /* the processor time that the process had used at beat_ns */
     _Alignas(64) _Atomic uint64_t cpus[SHARE_CPU_WORDS];
 };
 

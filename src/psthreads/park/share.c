@@ -7,6 +7,7 @@
 #include "os.h"
 #include "quota_park.h"
 #include "runtime.h"
+#include "share_foreign.h"
 #include "share_policy.h"
 #include "share_table.h"
 #include "sources.h"
@@ -33,25 +34,27 @@ static struct os_word_holder holder;
 
 /* Used by the watchdog alone. */
 static struct {
-    /* failed: this process has given up sharing. others: at the last look other processes shared. */
-    bool failed, others;
+    /* This process has given up sharing. */
+    bool failed;
     /* The table's `change` at the last look. */
     uint32_t change;
     uint64_t looked_ns, mask_ns; /* times of the last look, and of the last look at the mask */
-    /* The processor time that the process had used, and the time at which that was read. */
-    uint64_t used_ns, counted_ns;
+    /* The processor time that the process had used at the last look; earlier, and when that was (uses_nothing). */
+    uint64_t cpu_ns, used_ns, counted_ns;
     /* True if the process used next to no processor time in the last period (uses_nothing). */
     bool idle;
     /* most: how many vps the process could run at once, by their number and by what the system allows. */
     unsigned most, wanted;
     /* When a look last found that the process wants as many processors as `wanted` says, or more. */
     uint64_t wanted_ns;
-    unsigned cpus; /* number of processors in the mask */
+    unsigned cpus;   /* number of processors in the mask */
+    unsigned leaves; /* number of processors that are left to foreign programs */
 } own;
 
-/* Memory for share_look: what is left of each processor, what each live process claims, and the slot of each claim. */
+/* Memory for share_look: what is left of each processor, what each live process claims, and the slot of each claim.
+ * Behind the processes' claims stands the foreign programs', which has no slot. */
 static struct share_room room;
-static struct share_claim claims[SHARE_SLOTS];
+static struct share_claim claims[SHARE_CLAIMS];
 static const struct share_slot *slots[SHARE_SLOTS];
 
 void share_configure(void)
@@ -167,7 +170,9 @@ static void join(uint64_t now)
         return;
     }
     own.wanted = own.most;
-    own.wanted_ns = own.looked_ns = now;
+    own.wanted_ns = own.looked_ns = own.counted_ns = now;
+    own.used_ns = os_process_cpu_ns();
+    ps_store_relaxed(&s->used_ns, own.used_ns);
     ps_store_relaxed(&s->beat_ns, now);
     uint32_t used = ps_load_relaxed(&table->used);
     while (used <= i && !ps_cas_relaxed(&table->used, &used, i + 1))
@@ -205,16 +210,14 @@ static unsigned count_demand(void)
     return n < own.most ? n : own.most;
 }
 
-/* Returns true if the process has used next to no processor time lately. Reads the clock of the process every
- * IDLE_NS. */
+/* Returns true if the process has used next to no processor time lately. Decides anew every IDLE_NS. */
 static bool uses_nothing(uint64_t now)
 {
     if (now - own.counted_ns < IDLE_NS)
         return own.idle;
-    uint64_t used = os_process_cpu_ns();
-    own.idle = (used - own.used_ns) * IDLE_PART < now - own.counted_ns;
+    own.idle = (own.cpu_ns - own.used_ns) * IDLE_PART < now - own.counted_ns;
     own.counted_ns = now;
-    own.used_ns = used;
+    own.used_ns = own.cpu_ns;
     return own.idle;
 }
 
@@ -260,6 +263,20 @@ void share_open(unsigned n)
 
 /* --- what is allowed --- */
 
+/* Makes the claim of foreign programs, behind the n others: first of all processors, which gives their part, then of
+ * what is left to them. */
+static void claim_foreign(unsigned n, unsigned cpus, unsigned mine, uint64_t now)
+{
+    unsigned used = share_foreign(now, claims, slots, n, mine);
+    claims[n] = claims[mine];
+    claims[n].weight = 1;
+    claims[n].wanted = SHARE_CPUS;
+    if (used)
+        share_divide(&room, claims, n + 1, cpus);
+    own.leaves = used ? share_leave_to_foreign(used, claims[n].allowed, own.leaves) : 0;
+    claims[n].wanted = own.leaves;
+}
+
 /* Computes how many vps this process may run, and applies that. `mine` is the number of its claim. Also updates lent_us
  * and borrowed_us in slot s. The process has used as many vps as it wanted, but no more than it was allowed. Its fair
  * part is what it would get if all processes wanted all their vps. The difference of the two, times the time since the
@@ -268,13 +285,15 @@ static void divide(unsigned n, unsigned cpus, unsigned mine, uint64_t now, struc
 {
     uint32_t wanted = own.wanted;
     claims[mine].wanted = own.most;
-    share_divide(&room, claims, n, cpus);
+    claim_foreign(n, cpus, mine, now);
+    unsigned all = n + (own.leaves > 0);
+    share_divide(&room, claims, all, cpus);
     uint32_t allowed = claims[mine].allowed, used = wanted < allowed ? wanted : allowed;
     quota_park_share(allowed >= own.cpus ? UINT_MAX : allowed);
-    ps_store_relaxed(&s->allowed, allowed);
+    ps_store_relaxed(&s->allowed, allowed >= own.cpus ? own.most : allowed);
     for (unsigned i = 0; i < n; i++)
         claims[i].wanted = share_cut(ps_load_relaxed(&slots[i]->most), 1, SHARE_CPUS);
-    share_divide(&room, claims, n, cpus);
+    share_divide(&room, claims, all, cpus);
     uint32_t fair = claims[mine].allowed;
     uint64_t passed_us = (now - own.looked_ns) / 1000;
     if (used < fair)
@@ -301,34 +320,28 @@ int64_t share_look(void)
         return OS_FOREVER;
     }
     bool unseen = now - ps_load_relaxed(&s->beat_ns) >= SHARE_STALE_NS; /* others may have left this slot out */
+    own.cpu_ns = os_process_cpu_ns();
     ps_store_relaxed(&s->beat_ns, now);
+    ps_store_relaxed(&s->used_ns, own.cpu_ns);
     if (now - own.mask_ns >= MASK_NS)
         publish_mask(s, now);
     note_most(s);
     unsigned cpus, n = share_read(table, now, claims, slots, &cpus), mine = 0;
     while (mine < n && slots[mine] != s)
         mine++;
-    bool others = n > 1 && mine < n, came = others && !own.others, left = !others && own.others;
-    own.others = others;
-    if (unseen || left)
+    bool others = n > 1 && mine < n;
+    if (unseen)
         announce();
-    if (!others) {
-        publish_wanted(s, own.most);
-        quota_park_share(UINT_MAX);
-        ps_store_relaxed(&s->allowed, own.most);
-        return OS_FOREVER;
-    }
-    if (came) { /* the others may have left this slot out, since its beat was old */
-        own.looked_ns = now;
-        own.used_ns = os_process_cpu_ns();
-        own.counted_ns = now;
-        announce();
-    }
     want(s, now);
+    if (!others)
+        own.wanted = own.most; /* there is no process to lend to */
     publish_wanted(s, own.wanted);
-    divide(n, cpus, mine, now, s);
+    if (mine < n)
+        divide(n, cpus, mine, now, s);
+    else
+        quota_park_share(UINT_MAX); /* the file is damaged */
     own.looked_ns = now;
-    return own.wanted > 1 ? SHARE_TICK_NS : SHARE_REST_NS;
+    return !others ? SHARE_FOREIGN_NS : own.wanted > 1 ? SHARE_TICK_NS : SHARE_REST_NS;
 }
 
 void share_park(_Atomic uint32_t *word, int64_t ns)

@@ -7,9 +7,11 @@
  * The watchdog does all of this. It takes a slot in the file when its kernel thread begins. When that kernel thread
  * ends (with the process, at exec, in a crash), the kernel marks the slot as free. A child of fork takes a slot of its
  * own when its watchdog begins.
- *   alone    The process is the only one in the file. It has no second limit, and the watchdog sleeps until another
- *            process comes.
+ *   alone    The process is the only one in the file. The watchdog looks every SHARE_FOREIGN_NS, for programs that do
+ *            not share (share_foreign.h). Without these the process has no second limit.
  *   others   The watchdog looks every SHARE_TICK_NS, or every SHARE_REST_NS if the process wants at most one processor.
+ * Programs that do not share are one more process in the division, of weight 1.
+ *
  * A process wants as many processors as it has vps that run something, and ready threads and members that wait for a
  * vp, but no more than the system allows. The number grows at once. It shrinks when it has been less for SHARE_HOLD_NS.
  * A process that uses next to no processor time wants none. If a process wants fewer processors than it has vps, a root
@@ -40,7 +42,7 @@ void share_configure(void);
 void share_forget(void);
 
 /* Both functions are called by the watchdog. share_look takes a slot if the process has none, publishes what is wanted,
- * and applies the allowance. Returns the time in ns until the next look; OS_FOREVER: this process shares with no other.
+ * and applies the allowance. Returns the time in ns until the next look; OS_FOREVER: this process does not share.
  * share_park sleeps while *word is 0 and no process has announced a change since the last look, for ns at most. */
 int64_t share_look(void);
 void share_park(_Atomic uint32_t *word, int64_t ns);
