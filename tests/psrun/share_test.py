@@ -67,10 +67,15 @@ def table_lines(width):
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, stdout=its, check=True)
-    lines = os.read(ours, 4096).decode().splitlines()
     os.close(its)
+    text = b""
+    try:
+        while part := os.read(ours, 4096):  # it may come in pieces
+            text += part
+    except OSError:  # so a terminal says that all was read
+        pass
     os.close(ours)
-    return lines
+    return text.decode().splitlines()
 
 
 def end(program):
