@@ -5,20 +5,21 @@
  *   - Such bodies begin in three loops: that of a vp (ps_team_run), that of a parent in the join, and the loop in which
  *     a parent runs handoffs that it took back. Each loop begins with plain controls, set by ps_floats_become_plain or
  *     ps_floats_at_join.
- *   - A body of a cached block ends with plain controls, which ps_floats_at_end sets. Any other body ends with what the
- *     vp had before, which ps_member_call_floating sets. Between two bodies the runtime and tasks run. The runtime
- *     changes no controls. Tasks in a member's name run by ps_member_call_floating, which sets the vp's controls again.
- *     The parent's own tasks run with the parent's controls; afterwards the vp gets plain ones. If a context moves to
+ *   - A body of a cached block ends with plain controls, which ps_floats_at_end sets if the body has changed the x87
+ *     control word. A change of MXCSR alone stays until ps_floats_left finds it. Any other body ends with what the vp
+ *     had before, which ps_member_call_floating sets. Between two bodies the runtime and tasks run. The runtime changes
+ *     no controls. Tasks in a member's name run by ps_member_call_floating, which sets the vp's controls again. The
+ *     parent's own tasks run with the parent's controls; afterwards the vp gets plain ones. If a context moves to
  *     another kernel thread, the switch keeps its controls (cpu_switch).
  * So a body of a cached block begins with its own controls: its block and its team say that these are plain. Any other
  * body loads the controls that its block or its team has. At its end each body has stored its controls there, or found
  * them unchanged.
  *
- * From plain controls to kept flags: cpu_float_keep_flags (seq_cst) comes first, then all blocks are taken out of
- * the cached state. A vp that leaves a block cached looks afterwards whether flags are kept
- * (ps_member_leave_cached). So one of the two sees the other. Bodies that have begun before still end as plain ones.
- * What they leave is found later: by their vp at its next look, and by the parent at its team's next fork
- * (was_not_looked_at, ps_team.keeps_flags). */
+ * From plain controls to kept flags: cpu_float_keep_flags (seq_cst) comes first, then all blocks are taken out of the
+ * cached state. A vp that leaves a block cached looks afterwards whether flags are kept (ps_member_leave_cached). So
+ * one of the two sees the other. Bodies that have begun before still end as plain ones. The controls that such a body
+ * leaves are found later: by its vp when it has run its members, by the parent in the join (both: ps_floats_left), or
+ * at the team's next fork. */
 #include "floats.h"
 
 #include "current.h"
@@ -117,7 +118,8 @@ void ps_floats_give_back(const struct ps_team *team) { cpu_float_set(&team->join
 PS_NOINLINE void ps_floats_opener_changed(struct ps_team *team)
 {
     bool kept = cpu_float_flags_kept();
-    /* nothing is lost: ps_member_call_floating has noted each member's flags in the last region */
+    /* The members' blocks are not cached, so ps_member_call_floating has noted their flags. Only the opener's are noted
+     * here. */
     if (kept && team->keeps_flags) {
         cpu_float_save_kept(&team->floats);
         return;

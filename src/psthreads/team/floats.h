@@ -17,7 +17,7 @@
  * (libomp).
  *
  * Fields: the parent writes ps_team.floats at the fork, and .joined at the join. The vp that runs the member writes
- * uth_tls.floats and .float_regions; after the body has returned, ps_floats_left does on the same vp.
+ * uth_tls.floats and .float_regions. ps_floats_left writes uth_tls.floats after the body has returned.
  * Limits: nothing is kept for members without blocks, nor by ports without cpu_float.
  * Cost: eight instructions at a fork; ten for a vp that runs claimed members; four at the end of a member with a
  * block. Why each member has its own controls: floats.c. */
@@ -37,7 +37,7 @@ void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m
 /* Called at a fork, before the region is open, if the opener's controls have changed since its team's last fork, or if
  * flags are kept. Notes the opener's state in the team. Takes the blocks of the team's members out of the cached state,
  * unless flags were kept at the last fork, too. A block is cached again when ps_floats_are_plain returns true for it.
- * If the parent's controls have changed in the last region, notes them as those of the members that ran on its vp
+ * May also give the controls that the parent had at the last join to the members that ran on its vp
  * (ps_floats_left). */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
@@ -68,7 +68,7 @@ static inline void ps_floats_at_end(struct ps_member *m)
 }
 /* Called when the team's parent is about to call members, and has controls that are not plain. Sets plain controls; the
  * parent gets its own again at the end of the join. If the parent has changed MXCSR alone, the members that it calls
- * run with that MXCSR. The next fork notices the change, as if all members had made it. */
+ * run with that MXCSR. The next fork notices that (ps_floats_opener_changed). */
 void ps_floats_leave_parents(struct ps_team *team);
 static inline void ps_floats_at_join(struct ps_team *team)
 {

@@ -1,10 +1,10 @@
 /* A parent that is suspended below a member of its region is recalled to run a task.
  *
- * A parent runs members that no vp took as calls on its stack, in their blocks. Meanwhile the parent is suspended
- * *below* such a member. In a team's first region with tasks, a task may then become ready that only member 0 may
- * run, and member 0 is the parent. The member above the parent may spin for that task. So member 0 gets a *helper*:
- * an assistant begins as member 0, on a stack of its own, in the block that the parent has left (parent_tls). The
- * member above the parent goes on.
+ * A parent calls members on its own stack, in their blocks, if no vp has taken them. Meanwhile the parent is suspended
+ * *below* such a member. In a team's first region with tasks, a task may then become ready that only member 0 may run,
+ * and member 0 is the parent. The member above the parent may spin for that task. So member 0 gets a *helper*: an
+ * assistant begins as member 0, on a stack of its own, in the block that the parent has left (parent_tls). The member
+ * above the parent goes on.
  *
  * Does: finds such regions, starts such a helper, and keeps the parent out of its block meanwhile. Does not act in
  * later regions of the team, whose parents call no members, nor if member 0 itself makes the first task.
@@ -40,8 +40,8 @@ struct vp;
 void recall_watch(struct ps_team *team);
 void recall_unwatch(struct ps_team *team);
 bool recall_wanted(void);
-/* Gives member 0 of each watched team a helper, if a task has waited for member 0 for 5 ms and its parent is suspended
- * below a member. Caller: the watchdog, once a tick. */
+/* Gives member 0 of each watched team a helper, if a task has waited for member 0 for 5 ms and the team's parent is
+ * suspended below a member. Caller: the watchdog, once a tick. */
 void recall_look(uint64_t now_ns);
 /* Gives member 0 of team a helper at once, if team is watched, a task waits for member 0, and the parent is suspended
  * below a member. Caller: a member of the region. */
@@ -51,8 +51,8 @@ void recall_give_back(struct ps_team *team);
 /* Self is about to enter its block `tls` again, and another vp was the last in it. Waits while member 0 of a region
  * that self has opened has a helper. vp is in another block, or in none. Returns the vp. May switch. */
 struct vp *recall_await(struct vp *vp, struct psthread *self, struct uth_tls *tls);
-/* The running member m is about to leave the parent's stack, and the parent goes on there, in its own block. From now
- * on member 0 gets no helper. If it has one, waits for the helper's end. May switch. */
+/* The running member m is about to leave the parent's stack, and the parent goes on there, in its own block. Member 0
+ * gets no helper until the parent is suspended again. If it has one, waits for the helper's end. May switch. */
 void recall_leave(struct ps_team *team, struct psthread *m);
 /* Called when the library starts, in a forked child, and before the watchdog may start again. From now on no team is
  * watched. */

@@ -28,10 +28,10 @@ struct run {
 bool ps_member_run_body_slowly(struct vp *vp, struct ps_team *team, struct ps_member *m, unsigned extra_flags,
                                struct uth_tls *before, struct run *run);
 
-/* Runs m's body in m's block, and returns the vp. The vp stays in the block: it enters the next member's block from
- * there. So the thread pointer changes once for each member, and not twice. After the return, a helper may get the
- * block with m's identity, and another vp may enter it. So the caller uses nothing thread-local (the current vp,
- * malloc) until vp has entered another block (resume_parent enters `before`, the block in which vp was at first). */
+/* Runs m's body in m's block, and returns the vp. A vp that is not dedicated stays in the block: it enters the next
+ * member's block from there. So the thread pointer changes once for each member, and not twice. After the return, a
+ * helper may get the block with m's identity, and another vp may enter it. So the caller uses nothing thread-local (the
+ * current vp, malloc) until vp has left the block. */
 static PS_ALWAYS_INLINE struct vp *ps_member_run_body(struct vp *vp, struct ps_team *team, struct ps_member *m,
                                                       unsigned extra_flags, struct uth_tls *before, bool from_loop,
                                                       struct run *run)

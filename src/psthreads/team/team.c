@@ -7,7 +7,8 @@
  *   team_member.h   how a vp takes on a member's identity
  *   team_barrier.c  the barrier; team_batches.h, team_rounds.c: its forms
  *
- * Callers: the parent, outside of a region. */
+ * Caller: mostly the parent, between regions. A vp that begins a member calls ps_team_begin_block, too, and a forked
+ * child calls ps_team_after_fork_in_child. */
 #include "check.h"
 #include "current.h"
 #include "home.h"

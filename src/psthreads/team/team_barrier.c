@@ -5,13 +5,13 @@
  * run the member's tasks; once a region has tasks, members wait in the core (ps_team_notify).
  * Caller: an unfinished member of an open region, in its own name.
  *
- * If members share vps, each member that arrives joins its vp's list of *waiters*, and the vp runs the next member
- * at once. That takes the queue's lock once, and no shared line. The vp's last member counts all of them with one
+ * If members share vps, each member that arrives joins its vp's list of *waiters*, and the vp runs the next member at
+ * once. That takes the queue's lock once, and no shared line. The vp's last member counts all of them with one
  * subtraction from the word `barrier`, then spins. If the barrier opens meanwhile, the whole list becomes ready.
  * Otherwise that member blocks, and the list is *published* as a batch together with it (team_batches.h). The member
- * that opens the barrier readies the batch. Two kinds of teams do not use the lists: those whose members have a vp
- * each, and those bound to places. Their members spin, then block as batches of one. Members with a vp each meet
- * without the word as long as none comes late (team_rounds.c).
+ * that opens the barrier readies the batch. The lists are not used if each member has a vp, if the program has places,
+ * or if the region has tasks. Then members spin, and block as batches of one. Members with a vp each meet without the
+ * word as long as none comes late (team_rounds.c).
  *
  * Invariants: a batch enters the word in its own phase only, and leaves it once. As long as arrivals of a vp's waiters
  * are not counted, a member of the team that has not arrived runs on this vp. The word's states, orderings, turns, and
@@ -144,7 +144,7 @@ bool ps_team_barrier_release(struct ps_team *team)
 }
 
 /* Spins until the phase ends. Returns 1 if the phase has ended; -1 if the region has tasks, so that the member is
- * called away; 0 if the limit was reached, or other threads are ready on this vp. */
+ * called away; 0 if the limit was reached, or if to spin is of no use (ps_spin_useful). */
 static int spin_for_phase(struct ps_team *team, uint32_t phase, unsigned limit)
 {
     for (unsigned i = 0; i < limit; i++) {
@@ -201,7 +201,7 @@ bool ps_team_barrier_await(struct ps_team *team, unsigned id, uint32_t phase)
     return await_opening(team, id, phase);
 }
 
-/* m is the last member on vp, where `fellows` members wait. Waits for the members of other vps. */
+/* m and the `fellows` members that wait on its vp have been counted. Waits for the other members. */
 static PS_NOINLINE enum ps_met await_others(struct ps_team *team, struct ps_member *m, uint32_t phase, uint32_t fellows)
 {
     unsigned times = fellows == 0 ? ALONE_SPINS : fellows < BATCH_SPINS ? fellows + 1 : BATCH_SPINS;
@@ -222,8 +222,9 @@ static inline void open_here_and_unlock(struct vp *vp, struct ps_team *team, uin
     ready_and_unlock(vp, true, turn ? PS_FRONT : PS_BACK);
 }
 
-/* Member m arrives on vp, the caller's, which has no teammate to run. Counts vp's waiters and m by one subtraction, and
- * waits. Opens the barrier itself if all members are on vp, `counted` is false, and vp's root_first is not set. */
+/* Member m arrives on vp, the caller's, and cannot wait in a batch. Counts vp's waiters and m by one subtraction.
+ * Returns PS_MET_LAST if no arrival is missing then; otherwise waits. Opens the barrier itself if all members are on
+ * vp, `counted` is false, and vp's root_first is not set. */
 static enum ps_met count_arrivals(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {
@@ -348,9 +349,8 @@ static PS_NOINLINE enum ps_met leave_and_wait(struct vp *vp, struct ps_team *tea
     return meet_in_batch(team, m, phase, counted);
 }
 
-/* Lets m wait if members share vps: m joins its vp's waiters, and the thread that the vp would run next runs. If there
- * is none, if it is no member of m's team, or if the region has tasks, m's arrival and those of the waiters are counted
- * instead. */
+/* Lets m wait if members share vps: m joins its vp's waiters, and the teammate that the vp would run next runs. If this
+ * is not possible, above all if vp has no such teammate, counts the arrivals of m and of the waiters instead. */
 static PS_NOINLINE PS_CODE_ALIGNED enum ps_met meet_in_batch(struct ps_team *team, struct ps_member *m, uint32_t phase,
                                                              bool counted)
 {

@@ -89,8 +89,8 @@ static inline uint32_t take_published(struct ps_team *team)
 }
 
 /* Publishes the batches from first to last, and counts `arrivals` at the same time. False: the phase has ended
- * meanwhile, so nothing was published. *opens: the last of all arrivals was among the counted ones, so the caller has
- * to open the barrier. */
+ * meanwhile, so nothing was published. Sets *opens to true if no arrival is missing now: then the caller has to open
+ * the barrier. */
 static inline bool publish_waiters(struct ps_team *team, struct ps_member *first, struct ps_member *last,
                                    uint32_t phase, uint32_t arrivals, bool *opens)
 {

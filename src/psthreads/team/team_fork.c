@@ -1,12 +1,12 @@
 /* The fork of a region, on the parent, which becomes member 0. data/team.h has the states and lifetime.
  *
- * The members go to idle vps by handoff, or the team's entry goes into the parent's queue. Members that are bound to
- * places, or dedicated, go one by one.
+ * The members go to idle vps by handoff, or the team's entry goes into the parent's queue. Members go one by one if
+ * they have different places, or if some have dedicated kernel threads and none has a place.
  * Caller: the parent. The join: team_join.c.
  *
- * Ordering, fork -> member: a member sees what the parent wrote before the fork. Either the vp that begins the
- * member has taken the queue's lock after the parent. Or it has taken the message in its handoff slot (acquire),
- * which the parent's compare-and-swap put there (release). So a claim itself needs no order: the vp that claims has
+ * Ordering, fork -> member: a member sees what the parent wrote before the fork. Either the vp that begins the member
+ * has taken the queue's lock after the parent. Or it has taken the message in its handoff slot, or the member in its
+ * pinned slot (acquire), which the parent put there (release). So a claim itself needs no order: the vp that claims has
  * come in one of these ways, or has claimed before, or is the parent's.
  *
  * Cost: one lock and unlock of the parent's own queue, or one compare-and-swap per idle vp (an outermost region, or
@@ -29,7 +29,8 @@
 #include "tls.h"
 #include "vp.h"
 
-/* Hands members to idle vps in the order of their numbers. Returns the first number for which no vp was found. */
+/* Hands members to idle vps in the order of their numbers. Returns the first number that was not handed off; n: all
+ * were. */
 static unsigned hand_off_members(struct vp *self, struct ps_team *team, unsigned n)
 {
     unsigned next = 1, vps = ps_load_acquire(&ps_rt.table_size);
@@ -147,9 +148,9 @@ static inline uint32_t barriers_met(const struct ps_team *team)
 /* Returns true if the members of an inner region are to get a vp each from the start. That pays for members that meet
  * in barriers. If vps take them from a queue, two may begin on one vp. At the next barrier another vp takes one of the
  * two, and this repeats. Members that meet in no barrier are better left in the queue, since the parent runs short ones
- * sooner than other vps come. So the answer is true if the team's last region had barriers, and n - 1 vps search now.
- * Callers do not ask for a team with more members than half the vps: a second such team could not have as many vps,
- * too. */
+ * sooner than other vps come. So the answer is true if the team has met in barriers since the last call, and n - 1 or
+ * more vps search now. Callers do not ask for a team with more members than half the vps: a second such team could not
+ * have as many vps, too. */
 static PS_NOINLINE bool inner_wants_vps(struct ps_team *team, unsigned n)
 {
     uint32_t met = barriers_met(team), seen = team->barriers_seen;

@@ -165,7 +165,8 @@ PS_NOINLINE uint64_t ps_team_look_and_drop_pending(struct ps_team *team, struct 
 
 static void assistant_ends(struct ps_member *m);
 
-/* The running thread, which has m's identity, runs tasks, leaves m's block and ends. */
+/* The running thread, which has m's identity, runs tasks and ends. If m keeps this stack, waits on it for the next
+ * region; otherwise leaves m's block. */
 static void *look_and_end(struct ps_member *m)
 {
     ps_member_call_floating(m, m->team->ops->assist);

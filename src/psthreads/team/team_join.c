@@ -126,16 +126,16 @@ static void wait_and_assist(struct ps_team *team)
         if (mine)
             continue;
         ps_block(team->parent, PS_WAIT_TEAM_END, team);
-        /* Any other value: ps_team_help has cleared PS_TEAM_WAITING, and the parent is to run tasks. */
+        /* If `left` has another value, ps_team_help has cleared PS_TEAM_WAITING, and the parent is to run tasks. */
         if (ps_load_acquire(&team->left) == PS_TEAM_WAITING)
             break;
     }
     ps_store_relaxed(&team->left, 0);
 }
 
-/* Notes that the parent has taken a handoff back unread: the kernel thread of the idle vp does not run, because
- * something else has its processor. The parent has spun in vain, and would do so again. So the next 1 to 63 regions
- * that would be offered only publish their members. Vps that do run still take them. */
+/* Notes that the parent has taken a handoff back unread: the kernel thread of the idle vp probably has no processor.
+ * The parent has spun in vain, and would do so again. So the next 1 to 63 regions that would be offered only publish
+ * their members. Vps that do run still take them. */
 static void handoff_was_late(struct ps_team *team)
 {
     team->unread += team->unread < PS_UNREAD_MOST;
@@ -150,8 +150,9 @@ static bool rest_is_for_loop(const struct vp *vp, struct ps_team *team)
            !team->handed_off && !ps_team_exhausted(team);
 }
 
-/* Some members' dedicated kernel threads spun at the fork, and have not taken their members yet. They do not run,
- * perhaps because they wait for the processor on which the parent spins. Tells them to leave this processor. */
+/* The members' dedicated kernel threads were awake at the fork. A kernel thread that has not taken its member yet does
+ * not run, perhaps because it waits for the processor on which the parent spins. Tells each of these kernel threads to
+ * leave this processor. */
 static PS_NOINLINE void call_dedicated(const struct ps_team *team)
 {
     int cpu = ps_places_on() ? -1 : os_current_cpu();
@@ -292,8 +293,8 @@ static PS_NOINLINE void join_without_calls(struct ps_team *team)
     unpublish(team);
 }
 
-/* Sets the parent's own controls again. If the members that it has called have left others, notes these as the
- * members'. */
+/* Sets the parent's own controls again. If these are plain, and members that the parent has called have left others,
+ * notes the others as the members'. */
 static PS_NOINLINE void take_floats_back(struct ps_team *team)
 {
     const struct cpu_float own = team->joined;

@@ -53,8 +53,8 @@ static bool all_have_come(const struct ps_team *team, uint64_t number)
 
 /* --- deciding --- */
 
-/* Ends the rounds of the team. A member may pass the barrier by rounds alone. The fence makes sure that the caller then
- * sees its flags. If the system refuses the fence, the rounds go on. The lock is held. */
+/* Ends the rounds of the team. Another member may pass the barrier by rounds alone. Because of the fence the caller
+ * then sees that member's flags. If the system refuses the fence, the rounds go on. The lock is held. */
 static void leave_rounds_locked(struct ps_team *team, uint64_t number)
 {
     uint32_t seen = PS_BY_ROUNDS;
@@ -100,8 +100,8 @@ static inline bool has_flag(const struct ps_team *team, unsigned id, uint64_t fl
     return ps_load_acquire(&member(team, id)->flag) >= flag;
 }
 
-/* Waits until member id has set `flag` or a later one. False: the caller has to decide how the barrier goes on. Sets
- * *impatient if the member has spun long enough, or its vp has other ready threads. */
+/* The caller waits until member id has set `flag` or a later one. False: the caller has to decide how the barrier goes
+ * on. Sets *impatient if the caller has spun long enough, or if to spin is of no use (ps_spin_useful). */
 static PS_NOINLINE bool await_flag(const struct ps_team *team, unsigned id, uint64_t flag, bool *impatient)
 {
     const struct ps_member *m = member(team, id);
