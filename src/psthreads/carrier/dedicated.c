@@ -297,8 +297,8 @@ static int number_when_started(struct vp *vp)
 int ps_number_of(struct uth_tls *block) { return number_when_started(own_carrier(block)); }
 int ps_dedicated_number(struct uth_tls *block) { return number_when_started(ps_dedicate(block)); }
 
-/* If the block's thread is DEDICATED, its dedicated kernel thread has its kernel state. Then the running thread moves
- * there, and asks the calling kernel thread. A thread in a handler does not move: it asks by the number. */
+/* A DEDICATED thread moves to its dedicated kernel thread, which has its kernel state. In a handler it cannot move: it
+ * asks by the number. */
 int ps_number_to_ask(struct uth_tls *block)
 {
     if ((ps_load_seq(&block->dedicated) && ps_dedicate_self()) || ps_in_vfork_child())

@@ -123,7 +123,7 @@ void ps_go_home_slow(struct uth_tls *next)
     else
         vp_enqueue(ps_vp_for_others(vp), &self->item, PS_FRONT);
     vp_leave_dedicated(vp, context, next);
-    /* on a root's stack, which self may run on as a call, vp_left_by must not return self later */
+    /* the context runs again, so vp_left_by must not return the thread that was noted */
     context->left_by = NULL;
     thread_signal_arrives(ps_vp());
 }

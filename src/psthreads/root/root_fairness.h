@@ -6,8 +6,9 @@
  * a region (omp_in_parallel). There the runtime can let it wait without a processor.
  *
  * Sees: how long after that question a root opens its region, and whether others open regions meanwhile. After two late
- * openings there is one turn for all roots. Does: a root takes the turn when it asks, and gives it back at the end of
- * the region that it opens next. The others sleep. Does not: hold a root anywhere else, or look at processors.
+ * openings, one soon after the other, there is one turn for all roots. Does: a root takes the turn when it asks, and
+ * gives it back at the end of the region that it opens next. The others sleep. Does not: hold a root anywhere else, or
+ * look at processors.
  *
  * The word: 0: no root has the turn. Else: the number of the owner's vp + 1, with OPEN while the owner's region is
  * open. Waiting roots look again and again, all of them together once in a LOOK_NS. So no wake-up can be lost, and

@@ -1,5 +1,5 @@
-/* Roots: kernel threads that the library did not make. A kernel thread becomes a root at its first call of the
- * library. The root is detached when the kernel thread ends, by the destructor of a pthread key. */
+/* Roots: kernel threads that the library did not make. A kernel thread becomes a root at its first call of the library.
+ * If the kernel thread ends before the library is stopped, the destructor of a pthread key detaches the root. */
 #include "life.h"
 #include "run.h"
 

@@ -17,7 +17,7 @@
  * The dedicated kernel thread has a vp of its own, with run.dedicated_to. This vp takes nothing out of queues. Its
  * thread waits on its own stack, in a futex. Before that the vp spins, if its team has no more members than there are
  * vps, and if fewer threads are DEDICATED than there are vps. While it spins, it is counted in ps_dedicated_spins: so
- * many other vps end their search, so that spinning kernel threads never outnumber processors.
+ * many other vps end their search, so that spinning kernel threads do not outnumber processors.
  *
  * A thread does not move in a signal handler, in a function of the program's that the runtime calls by name (malloc),
  * in a child between vfork and exec, or if the system refuses a kernel thread. Its call then applies to the kernel
@@ -34,11 +34,11 @@ struct psthread;
 struct uth_tls;
 struct vp;
 
-/* Moves the running thread to its dedicated kernel thread. True: it runs there now. False: it has not moved, for a
- * reason that the head of this file names. Called by the functions that the runtime interposes. May switch. */
+/* Moves the running thread to its dedicated kernel thread. True: it runs there now. False: it could not move; the head
+ * of this file has the usual reasons. May switch. */
 bool ps_dedicate_self(void);
-/* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED; the member keeps this
- * stack (own_stack.h). The caller is the same as for ps_dedicate_self. May switch. */
+/* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED, so that it keeps this
+ * stack, or the stack that it gets in its next region (own_stack.h). May switch. */
 void ps_keep_stack(void);
 /* Called when thread self begins to run on the present stack; block: its block, in which the vp is not yet. If the
  * block is DEDICATED, moves self to the block's dedicated kernel thread. Otherwise the vp enters the block here. May
@@ -56,7 +56,8 @@ int ps_dedicated_number(struct uth_tls *block);
  * the kernel thread that it has to ask about; 0: the calling one. A DEDICATED thread is moved to its kernel thread
  * first. May switch. */
 int ps_number_to_ask(struct uth_tls *block);
-/* Returns the calling thread's number (gettid), which belongs to it alone. */
+/* Returns the calling thread's number (gettid). No other thread has it, unless threads have no blocks or no kernel
+ * thread could be started. */
 int ps_number_of_caller(void);
 /* Called before a call of the program's sets something for kernel thread `number`, or sends it something. If this is a
  * dedicated kernel thread, makes its thread DEDICATED. Returns the number for the call: `number`, or that of the
@@ -75,9 +76,10 @@ void ps_dedicate_in_this_process(void);
  * the runtime's threads. */
 bool ps_in_vfork_child(void);
 
-/* Called when the running thread leaves its block. If it runs on its dedicated kernel thread, its context goes back to
- * the vp to which the context was bound before, or to any vp if it was bound to none. The thread goes on there, in
- * block `next` (NULL: the kernel thread's own storage). May switch. */
+/* Called when the running thread leaves its block. If it runs on its dedicated kernel thread, its context leaves this
+ * kernel thread, and the code below it on the same stack goes on in block `next` (NULL: in the kernel thread's own
+ * storage). If next's thread is dedicated, its vp goes on. Else the vp to which the context was bound before does, or
+ * any vp. May switch. */
 void ps_go_home_slow(struct uth_tls *next);
 /* Called when the block's thread has ended. Tells its dedicated kernel thread to end, and waits until this kernel
  * thread has left its vp. */

@@ -100,8 +100,8 @@ static inline bool idle_knows(void)
     uint64_t w = idle_word();
     return PS_LIKELY(IDLE_SEARCHING(w) != 0 || (IDLE_PARKED(w) == 0 && ps_load_relaxed(&ps_watchdog.armed)));
 }
-/* Wakes vp if it is parked. Called when its handoff slot or pinned slot was filled, or when the library stops. Returns
- * false if vp was not parked, or if the system refuses it a kernel thread. */
+/* Wakes vp if it is parked. Called, for example, when vp's handoff slot was filled. Returns false if vp was not parked,
+ * or if the system refuses it a kernel thread. */
 bool idle_wake_this(struct vp *vp);
 /* Returns true if no vp searches, and each vp that has a kernel thread sleeps: it is parked, or dedicated.sleeps is set
  * (parts.h) and no handler of the program's runs there. *carried: how many vps have kernel threads; valid if true is

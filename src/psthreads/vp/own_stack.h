@@ -15,8 +15,8 @@
  *   FIRST   own_stack, !run.on_own     The member runs on the stack that it keeps, above a vp's loop.
  *   LOOP    own_stack, run.on_own      The kernel thread's loop is on that stack, and calls the member.
  *
- * Invariants: only one thread is pinned to the kernel thread at a time. In programs that may ask for bounds
- * (uth_tls_asks) parents call no members. So a stack that a member keeps has no frame of another thread.
+ * Invariants: only one thread is pinned to the kernel thread at a time. Parents call no members in regions in which a
+ * member may ask for bounds (uth_tls_asks). So a stack that a member keeps has no frame of another thread.
  * Cost: the kernel thread's stack; a region costs some transfers of cache lines while the kernel thread spins, else
  * two switches of the kernel's. A region whose parent may call no member costs two user-level switches and two queue
  * entries (0.13 us flat, 0.2 us nested, four members). Transitions, proof, rejected designs:

@@ -127,8 +127,8 @@ struct vp *vp_end_tls_for(struct vp *vp, struct psthread *self, struct uth_tls *
 
 struct vp *vp_end_tls(struct vp *vp) { return vp_run(vp)->tls ? vp_end_tls_for(vp, NULL, NULL) : vp; }
 
-/* How many threads look at a team through a member's block (lookers). A thread that takes a block away from a team, or
- * gives a team back, waits for them. */
+/* How many threads look at a team through a member's block (lookers). ps_team_succeed waits for them after it has given
+ * a block to a larger team. */
 static _Atomic uint32_t lookers;
 
 /* Finds the member that keeps the block, and returns it; NULL: there is none. If vp is not NULL, ps_local on vp answers

@@ -98,8 +98,8 @@ static inline void vp_set_errno(struct vp *vp, int value)
         *vp_run(vp)->own_errno = value;
 }
 
-/* Called when the running thread leaves its block. If it is dedicated, its context goes back to the vp that ran it
- * before, and goes on in block `next` (ps_go_home_slow). */
+/* Called when the running thread leaves its block. If it is dedicated, its context leaves the dedicated kernel thread,
+ * and goes on in block `next` (ps_go_home_slow). */
 static inline void ps_go_home(struct uth_tls *next)
 {
     if (vp_is(ps_vp(), VP_DEDICATED))

@@ -6,9 +6,9 @@
  * *spare*: a guest vp with a kernel thread of its own. The spare steals like any other vp. It stands by as soon as
  * no thread starves or no work is left.
  *
- * States: disarmed -> armed, by an insertion that finds no idle vp -> disarmed, once nothing has been pending for a
- * while. While armed the watchdog looks every tick. While disarmed it sleeps without time-out, so a process that does
- * nothing is not woken. (With a time-out if the process shares processors with others: share.h.)
+ * States: disarmed -> armed, above all by an insertion that finds no idle vp -> disarmed, once nothing has been pending
+ * for a while. While armed the watchdog looks every tick. While disarmed it sleeps without time-out, so a process that
+ * does nothing is not woken. (With a time-out if the process shares processors with others: share.h.)
  *
  * No starvation is overlooked: the watchdog disarms (seq_cst), then looks at every queue under its lock, and arms
  * itself again if something is in one. An insertion after that look takes the lock that the look released. So it
@@ -75,7 +75,7 @@ static inline void watchdog_arm(void)
 /* Makes the watchdog look once at how many processors the system allows. */
 void watchdog_glance(void);
 
-/* Arms the watchdog if it is not armed. Called after a root was made ready. */
+/* Arms the watchdog if it is not armed. Called after a root was made ready, and by recall_watch. */
 static inline void watchdog_arm_for_root(void)
 {
     if (PS_UNLIKELY(!ps_load_seq(&ps_watchdog.armed)))
