@@ -13,9 +13,9 @@
  *   entered. One kernel thread runs both, and what a vp owns is passed between its uths without atomics. Between kernel
  *   threads `running` orders them, which the sanitizer sees. Members have no fibers of their own there.
  * - In other builds a switch orders nothing: base/race.h tells the sanitizer what OpenMP orders.
- * - A fiber's shadow call stack must be empty where a context begins: a build of ours makes a new fiber each time. C++
- * keeps the exceptions that are being handled in thread-local storage. Threads share their kernel thread's storage in a
- * program with a sanitizer, and on a port that cannot set the thread pointer. In these cases a switch saves these
+ * - A fiber's shadow call stack must be empty where a context begins: a build of ours makes a new fiber each time.
+ * C++ keeps the exceptions that are being handled in thread-local storage. Threads share their kernel thread's storage
+ * in a program with a sanitizer, and on a port that cannot set the thread pointer. In these cases a switch saves these
  * exceptions with the context.
  * The port whose contexts are kernel threads tells the sanitizers nothing: they know kernel threads by themselves.
  * Valgrind: stacks are registered by address, so it need not guess from the stack pointer. */

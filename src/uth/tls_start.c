@@ -83,7 +83,8 @@ void uth_tls_may_ask(uint32_t asks)
 }
 
 /* Looks whether a loaded object may read floating-point status flags, or asks for a stack's bounds. Called by
- * uth_tls_init, and by look_at_objects after something was loaded. What was found once is not looked for again. */
+ * uth_tls_init if there are blocks, and by look_at_objects after something was loaded. What was found once is not
+ * looked for again. */
 static void look_for_askers(void)
 {
     if (!cpu_float_flags_kept() && uth_tls_objects_read_flags(uth_blocks.layout.shared_segment))

@@ -69,14 +69,14 @@ void uth_cache_drain(struct uth_cache *cache);
  * go to the system. So do shared stacks beyond that number. */
 void uth_cache_leave(struct uth_cache *cache);
 /* Keeps at most `keep` stacks in the cache. The others, and all shared stacks whose memory the system does not have
- * back yet, give their memory back. Called by a vp that is about to park. */
+ * back yet, give their memory back. Called, for example, by a vp that is about to park. */
 void uth_cache_trim(struct uth_cache *cache, unsigned keep);
 
 /* Maps up to n more stacks of the default size, and shares them: every vp finds them. */
 void uth_add(size_t n);
 /* Returns how many stacks of the default size exist. */
 size_t uth_mapped(void);
-/* Called when the system has few stacks left to give. From now on no cache keeps stacks. */
+/* Called when a team gets fewer stacks than it wants. From now on no cache keeps stacks. */
 void uth_scarce(void);
 
 /* Returns a uth with the default stack size, from the cache, the shared stacks or the system; under lack of memory a
