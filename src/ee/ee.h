@@ -11,9 +11,9 @@
  * team; the OpenMP core allocates it, in one block with the team (on the manycore near the processor core that runs
  * it). A *carrier* is what runs entities: a virtual processor, a kernel thread, or on the manycore a core.
  *
- * An entity may change its carrier in any call marked [switches], and in no other. So the runtime must not keep
- * anything that belongs to the carrier (addresses of its own native thread-local variables) across such a call. No call
- * here fails unless its comment says so. */
+ * An entity may change its carrier in any call marked [switches] or [may switch], and in no other. So the runtime must
+ * not keep anything that belongs to the carrier (addresses of its own native thread-local variables) across such a
+ * call. No call here fails unless its comment says so. */
 #ifndef PS_EE_H
 #define PS_EE_H
 
@@ -62,12 +62,12 @@ bool ee_private_storage(void);
 /* Called in a forked child: forgets every carrier except the caller's. The caller's entity becomes a fresh root with
  * the same local pointer. */
 void ee_after_fork_in_child(void);
-/* Stops all idle kernel threads of the runtime, and frees unused stacks and thread-local storage (omp_pause_resource).
- * The runtime starts kernel threads again when it needs them. */
+/* Stops idle kernel threads of the runtime, and frees unused stacks and thread-local storage, as far as other roots
+ * cannot need them (omp_pause_resource). The runtime starts kernel threads again when it needs them. */
 void ee_quiesce(void);
 
-/* Returns the number by which the system knows the calling entity (gettid). No two entities that exist at once have the
- * same number. */
+/* Returns the number by which the system knows the calling entity (gettid). Entities that run on one kernel thread have
+ * different numbers, unless they have no storage of their own (ee_private_storage). [may switch] */
 int ee_thread_number(void);
 
 /* --- the current entity --- */
@@ -82,9 +82,9 @@ void ee_set_local(void *local);
  * call waits for the caller's turn. [does not switch] */
 void ee_take_turn(void);
 
-/* ee_local_inline is ee_local without the call. Each implementation has this layout. ee_here points to the calling
- * kernel thread's carrier, or is NULL if the kernel thread is no carrier. A carrier begins with the address of the
- * entity that it runs, or NULL. An implementation defines ee_here as
+/* ee_local_inline is ee_local without the call. On x86-64 each implementation has this layout. ee_here points to the
+ * calling kernel thread's carrier, or is NULL if the kernel thread is no carrier. A carrier begins with the address of
+ * the entity that it runs, or NULL. An implementation defines ee_here as
  *   __thread struct ee_carrier *ee_here; with tls_model("initial-exec") and visibility("hidden"). */
 struct ee_running {
     unsigned char own[40];
@@ -187,7 +187,8 @@ void ee_team_run_again(struct ee_team *team, void (*fn)(void *), void *data);
  * begins with an ee_member. stride 0: members is a table of pointers to such objects, which `near` fills. The block may
  * be forked again and again (hot team) with any n <= n_max. */
 void ee_team_init(struct ee_team *team, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max);
-/* Called before the block's memory is reused for something else. No region of the team is open. */
+/* Called before the block's memory is reused for something else. No region of the team is open. May run the program's
+ * destructors. [may switch] */
 void ee_team_fini(struct ee_team *team);
 /* Makes member id of `larger` the successor of member id of `team`, which is about to end. The successor gets
  * everything that the C library and the kernel keep for this member. Neither team has an open region, and `larger` has
@@ -215,8 +216,8 @@ void ee_team_bind(struct ee_team *team, int place, bool scattered);
 unsigned ee_team_reserve(struct ee_team *team, unsigned n);
 
 /* Opens the region: each of the members 1 .. n-1 will run ops->body once, on any carrier, not necessarily all at the
- * same time. A member runs at once if a carrier is idle. That all members run is certain only once the caller waits, in
- * the join, a barrier or ee_wait. From the call on the caller is member 0: ee_local() is members[0], and the caller
+ * same time. A member may run at once if a carrier is idle. That all members run is certain only once the caller waits,
+ * in the join, a barrier or ee_wait. From the call on the caller is member 0: ee_local() is members[0], and the caller
  * runs its share itself. outermost: no region of this entity encloses the new one. [does not switch] */
 void ee_team_fork(struct ee_team *team, unsigned n, bool outermost);
 

@@ -403,7 +403,7 @@ enum ee_await ee_barrier_await(struct ee_team *t, PS_UNUSED unsigned id, uint32_
  * order, and a member counts it when the order has come, so both use the same number. When the region's first task is
  * made, the others can be in these states:
  *   a member whose order is under way, or that has prepared in its dock: it has not exchanged `end` in this region. At
- *      its end it will find TOLD.
+ *      its end it will find TOLD in `end` (member_end.h).
  *   a member that has exchanged: the thread that makes the task reports the member's end to the OpenMP core, and may
  *      call the member as a helper. The request to assist comes behind the order in the same dock, or in the same queue
  *      of words; the member's core has read the order's words by then.

@@ -26,8 +26,8 @@ bool hal_turn(struct team *team);
 void hal_release(struct team *team);
 /* Called by a docked core: waits for an order, and returns it. */
 struct order hal_dock(void);
-/* Called by a docked core that was ordered to run a member of the team. Either the team's mapping has changed since the
- * core last ran for it, or the root has opened other teams in between. */
+/* Called by a docked core before it runs a member, if the order came without ORDER_AGAIN: the team's mapping may be new
+ * to the core. */
 void hal_told(struct team *team);
 /* Orders `core`, whose member is a helper, to assist. Any core may call it, while no other such order is under way to
  * that core. */

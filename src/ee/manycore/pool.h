@@ -163,7 +163,8 @@ extern __thread struct self pool_self;
                          : "memory");                                                                  \
     } while (0)
 extern __thread void *pool_local; /* what ee_local() returns */
-/* The core's gate, which ee_port.h describes; NULL: closed. Only hal/synchroniser.c opens gates. */
+/* The core's gate, which ee_port.h describes; NULL: closed. hal/synchroniser.c opens it in a barrier. A later region
+ * that is like that one begins with the same gate, open. */
 extern __thread volatile uint32_t *ee_gate;
 extern __thread uint32_t ee_gate_mask;
 extern __thread bool ee_gate_arrived;

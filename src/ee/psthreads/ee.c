@@ -120,11 +120,11 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id)
  *
  * Under a limit an account is kept. `promised` counts the stacks that the open teams may need, n - 1 for a team of n.
  * They are added by compare-and-swap before the fork, and the parent subtracts them after the join. Besides, each vp
- * may need one stack for its loop (loops()). `promised` and the loops together never exceed the stacks that exist. So a
- * thread that waits for a stack only waits until some loop ends. A team that finds fewer stacks has fewer members, at
- * least one, which needs no stack. Thread-local blocks need no account: they stay with a team's members from region to
- * region, and each member has its own before the fork. From the first smaller team on no vp keeps idle stacks for
- * itself. Relaxed: the account is only a number.
+ * may need one stack for its loop (loops()). Stacks are promised only as long as `promised` and the loops together do
+ * not exceed the stacks that exist. So a thread that waits for a stack waits until some loop ends. A team that finds
+ * fewer stacks has fewer members, at least one, which needs no stack. Thread-local blocks need no account: they stay
+ * with a team's members from region to region, and each member has its own before the fork. From the first smaller team
+ * on no vp keeps idle stacks for itself. Relaxed: the account is only a number.
  * The account does not include threads of psthread_create, spares, and regions that were open when the limit was set.
  * These get smaller stacks, or wait until one is free. */
 /* A team of n members, n <= MANY_MEMBERS, that has found no limit does not ask again for its later regions of at most n
