@@ -49,8 +49,8 @@ enum root_opening {
 };
 void root_fairness_judge(struct root_fairness *f, enum root_opening how, uint64_t now);
 
-/* The caller, a root in no region, has asked whether it is in one. Takes the turn if there are turns, and may wait
- * for it. */
+/* The running thread is in no region, and has asked whether it is in one. If it is a root, and roots take turns, takes
+ * the turn, perhaps after a wait. */
 void root_fairness_take(void);
 void root_fairness_open(struct vp *vp, struct ps_team *team, uint64_t now);
 void root_fairness_give(void);

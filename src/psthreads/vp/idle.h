@@ -82,7 +82,8 @@ void idle_park(struct vp *vp);
 bool idle_park_for(struct vp *vp, int64_t ns);
 
 /* idle_notify: called after an insertion. Does nothing if a vp searches, else calls idle_wake_one. idle_wake_one wakes
- * `near` if that vp is parked, else another parked vp (near NULL: any). If no vp is parked, it arms the watchdog. */
+ * `near` if that vp is parked, else another parked vp (near NULL: any). If no vp could be woken, and none searches, it
+ * arms the watchdog. */
 void idle_wake_one(struct vp *near);
 static inline void idle_notify(struct vp *near)
 {

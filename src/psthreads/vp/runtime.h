@@ -98,8 +98,8 @@ void ps_configure(const struct ps_settings *wanted);
 /* If t has a `local`, gives it to the entity layer's root_exit, and clears it. */
 void ps_end_local(struct psthread *t);
 
-/* Stops the workers and frees idle stacks. Workers start again when they are needed. If there are other roots, which
- * may be in regions, frees only the caller's stacks. Caller: a root outside of every region. */
+/* Stops the workers, unless there are other roots, which may be in regions. Workers start again when they are needed.
+ * Gives the memory of unused stacks and blocks back. Caller: a root outside of every region. */
 void ps_quiesce(void);
 /* Called in a forked child: forgets all kernel threads except the caller. */
 void ps_after_fork_in_child(void);
