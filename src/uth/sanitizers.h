@@ -6,9 +6,9 @@
  * Address sanitizer: start_switch before a switch (with the bounds of the stack to come), finish_switch after it. A
  * stack that is used anew is unpoisoned if frames that never returned were left on it. An ended thread leaves such
  * frames (UTH_SPOILED), and so does the vp's loop in a build of ours with the sanitizer.
- * Thread sanitizer: each context has a fiber, and each member of a team has one (psthreads/team/team_fork.c), as
- * members that run one after the other on one stack are different threads. So a switch returns to the fiber that was
- * current when the context was left.
+ * Thread sanitizer: each context has a fiber, and each member of a team except member 0 has one
+ * (psthreads/team/team_fork.c), as members that run one after the other on one stack are different threads. So a switch
+ * returns to the fiber that was current when the context was left.
  * - In a build of ours with thread sanitizer, a switch synchronises the context that is left with the one that is
  *   entered. One kernel thread runs both, and what a vp owns is passed between its uths without atomics. Between kernel
  *   threads `running` orders them, which the sanitizer sees. Members have no fibers of their own there.
