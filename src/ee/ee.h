@@ -62,8 +62,8 @@ bool ee_private_storage(void);
 /* Called in a forked child: forgets every carrier except the caller's. The caller's entity becomes a fresh root with
  * the same local pointer. */
 void ee_after_fork_in_child(void);
-/* Stops idle kernel threads of the runtime, and frees unused stacks and thread-local storage, as far as other roots
- * cannot need them (omp_pause_resource). The runtime starts kernel threads again when it needs them. */
+/* Stops the runtime's idle kernel threads, unless other roots may need them. Frees unused stacks and thread-local
+ * storage (omp_pause_resource). The runtime starts kernel threads again when it needs them. */
 void ee_quiesce(void);
 
 /* Returns the number by which the system knows the calling entity (gettid). Entities that run on one kernel thread have

@@ -1,8 +1,8 @@
 /* The paper's implicit nested way (manycore-nested-2016, section 3.2.1, figure 12), on top of hws-paper.c. A region of
  * the root with all threads has one descriptor, which stays from region to region. So no thread is fetched or given
  * back. The descriptor's address is broadcast to all clusters at once, and the release and the join go through the
- * hierarchy of synchronisers. The threads stay taken in the pool. When the root opens a region with fewer threads, it
- * gives all of them back first. Every other region is as in hws-paper.c.
+ * hierarchy of synchronisers. The threads stay taken in the pool. When the root opens a region with fewer threads, or
+ * of another team, it gives all of them back first. Every other region is as in hws-paper.c.
  *
  * Shared: `whole`, written by the root's core only. Each parent reads it when it gives its team back; a nested team's
  * descriptor is never `whole`. */

@@ -5,11 +5,11 @@
  * cores of a nested team. If the region is like the last one, each core gets one word. With more than DIRECT clusters
  * these words go through blocks of BLOCK clusters (plan_orders). The parent writes to the clusters of its own block,
  * and to one cluster of each other block. The first core there hands the word on to the other clusters of the block.
- * Function and data are in the team. For the root's team the first core of each other cluster copies them to its
- * cluster. Join: in the root's team the members of another cluster count down a word of that cluster, and the last of
- * them counts down the parent's word. All other members count down the parent's word directly. In manycore-nested-2016,
- * section 3.2, the flags are by cluster, but the parent writes and reads one flag for each thread. The barrier is
- * counted in the team.
+ * Function and data of a repeated order are in the team. For the root's team the first core of each other cluster
+ * copies them to its cluster. Join: in the root's team the members of another cluster count down a word of that
+ * cluster, and the last of them counts down the parent's word. All other members count down the parent's word directly.
+ * In manycore-nested-2016, section 3.2, the flags are by cluster, but the parent writes and reads one flag for each
+ * thread. The barrier is counted in the team.
  *
  * Ordering: `what` is stored by release and loaded by acquire; the other words of an order are written before. The
  * counters of the join are acquire and release, so that the next order comes after everything of the last region.
@@ -341,7 +341,7 @@ static inline void take_order(struct dock *own, uintptr_t what, struct order *or
     }
 }
 
-/* Takes an order for a team that the core does not know. */
+/* Takes an order that the core does not expect, because the team or its mapping is new to the core. */
 static struct order take_other(struct dock *own, uintptr_t what)
 {
     struct order order;
