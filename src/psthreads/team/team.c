@@ -109,7 +109,7 @@ bool ps_team_succeed(struct ps_team *larger, struct ps_team *team, unsigned id)
         vp_block_becomes(to->tls, larger);
         ps_team_await_lookers();
         struct vp *own = ps_load_acquire(&to->tls->dedicated);
-        /* from now on ps_local answers as the member `to` on the block's dedicated kernel thread */
+        /* from now on ps_local returns `to` on the block's dedicated kernel thread */
         if (own && ps_load_relaxed(&vp_run(own)->stands_as) == from)
             ps_store_relaxed(&vp_run(own)->stands_as, to);
     }

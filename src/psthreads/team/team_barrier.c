@@ -182,8 +182,8 @@ static bool block_in_barrier(struct ps_team *team, struct ps_member *m, uint32_t
  * system takes the vp's processor meanwhile, no other vp can run the waiters. */
 #define BATCH_SPINS 4
 /* A vp's last member spins at most ALONE_SPINS times ps_spin_limit if its vp has no waiters. The member has the vp to
- * itself, and perhaps all members have. If the member blocked, its vp would find no work. Or the vp would take another
- * vp's member, and the blocked member would lose its vp. */
+ * itself. If the member blocked, its vp would find no work. Or the vp would take another vp's member, and the blocked
+ * member would lose its vp. */
 #define ALONE_SPINS 16
 
 static bool await_opening(struct ps_team *team, unsigned id, uint32_t phase)
@@ -283,7 +283,8 @@ static inline struct ps_work take_teammate_locked(struct vp *vp, struct ps_team 
     return ps_work_of(t);
 }
 
-/* Called for m, which has prepared to wait in a batch and cannot. Counts m's arrival and waits, as count_arrivals. */
+/* Called if m has set wait.thread, to wait in a batch, and cannot. Clears wait.thread, then does what count_arrivals
+ * does. */
 static enum ps_met wait_otherwise(struct vp *vp, struct ps_team *team, struct ps_member *m, uint32_t phase,
                                   bool counted)
 {

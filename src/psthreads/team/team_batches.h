@@ -62,8 +62,8 @@ static inline void ready_batch(struct ps_member *m, const struct vp *turn)
     vp_enqueue_ring(target, &m->thread.item.link, m->batch, end);
 }
 
-/* Readies the batches of the list whose first member has number `head` (0: the list is empty), except that of `keep`
- * (or NULL). True: the batch of `keep` was among them. */
+/* Readies the batches of the list whose first member has number `head` (0: the list is empty), except the batch whose
+ * first member is `keep`. Returns true if that batch was in the list. */
 static inline bool ready_batches(struct ps_team *team, uint32_t head, const struct ps_member *keep,
                                  const struct vp *turn)
 {
@@ -174,7 +174,7 @@ static inline void ready_and_unlock(struct vp *vp, bool own, enum ps_end end)
     watchdog_arm_for_root();
 }
 
-/* As ready_and_unlock, without the lock. The caller runs on vp, and vp's waiters have been counted. */
+/* Takes the lock, then does what ready_and_unlock does. The caller runs on vp, and vp's waiters have been counted. */
 static inline void ready_waiters(struct vp *vp, enum ps_end end)
 {
     ps_spin_lock(&vp->queue.lock);

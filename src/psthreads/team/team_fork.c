@@ -139,7 +139,7 @@ static PS_ALWAYS_INLINE void reset_region(struct ps_team *team, struct psthread 
         make_fibers(team, n);
 }
 
-/* Returns a number that each barrier of the team advances, by the word or by rounds. */
+/* Returns a number that grows with each barrier of the team, whether its members meet by the word or by rounds. */
 static inline uint32_t barriers_met(const struct ps_team *team)
 {
     return ps_team_barrier_phase(team) + (uint32_t)ps_team_member(team, 0)->rounds;

@@ -164,7 +164,7 @@ static bool possible(unsigned n)
 
 void ps_team_rounds_fork(struct ps_team *team, unsigned n)
 {
-    /* of all members' numbers the parent's is the largest: it was in all regions, other members perhaps not */
+    /* the parent has the largest number of all members, because it was in all regions */
     if (team->rounds_n != n) {
         uint64_t own = member(team, 0)->rounds;
         team->rounds_base = own > team->rounds_base ? own : team->rounds_base;

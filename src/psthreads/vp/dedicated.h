@@ -40,9 +40,9 @@ bool ps_dedicate_self(void);
 /* Called when the running thread asks for the bounds of its stack. Makes a member DEDICATED, so that it keeps this
  * stack, or the stack that it gets in its next region (own_stack.h). May switch. */
 void ps_keep_stack(void);
-/* Called when thread self begins to run on the present stack; block: its block, in which the vp is not yet. If the
- * block is DEDICATED, moves self to the block's dedicated kernel thread. Otherwise the vp enters the block here. May
- * switch. */
+/* Called when thread self begins to run on the present stack; `block` is its block, which the vp has not entered yet.
+ * If the block is DEDICATED, moves self to the block's dedicated kernel thread. Otherwise the vp enters the block here.
+ * May switch. */
 void ps_dedicate_again(struct psthread *self, struct uth_tls *block);
 /* For vp, which is dedicated to a thread and runs nothing else: returns the vp in whose queue other threads are put
  * instead. That is the vp from which the thread came, or vp 0, or vp 1 if vp 0 stands aside. */

@@ -167,7 +167,8 @@ struct ps_wake_spread {
     uint64_t woken_at_ns; /* the time of the last try */
     /* 1: the waker has not given the mask back yet. The waker sets and clears it; the vp waits until it is 0. */
     _Atomic uint32_t moving;
-    /* From here on only the vp uses the fields, from a try to the next time that it parks. */
+    /* Only the vp uses the fields from here on. It sets them when a try has woken it, and reads them when it parks
+     * next. */
     bool tried;
     /* late_ns: how long the wake-up took; preempted: os_times_preempted when the vp woke */
     uint64_t late_ns, preempted;

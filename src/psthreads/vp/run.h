@@ -92,8 +92,8 @@ struct vp_run {
     struct uth_tls *own_tls;
     void *kernel_tp; /* the thread pointer of the kernel thread's own storage */
     struct uth_cache stacks;
-    /* From here on only the vp reads and writes, except that other threads read `counts`, and use `native` and `root`
-     * as they use any thread. */
+    /* From here on only the vp reads and writes, except that other threads read `counts`, use `native` like any uth,
+     * and `root` like any thread. */
     struct ps_work first_work; /* what the loop that starts next runs first */
     /* Counts each call of psthread_yield that found nothing ready, and each call of ee_yield. At every sixteenth the
      * kernel thread gives up its processor. */
