@@ -3,7 +3,7 @@
  * A thread may be suspended on a stack while another thread, which it has called, runs above it on the same stack. If a
  * signal to the suspended thread must be handled then, its handler runs in an area of that stack
  * (identity/thread_signal.h). Up to UTH_AREAS areas lie near the far end of a stack; together they take a sixteenth of
- * it. The thread above goes on meanwhile, and has that much less stack.
+ * it at most. The thread above goes on meanwhile, and has that much less stack.
  *
  * u.areas has a bit for each area that is taken: set by compare-and-swap (acquire), cleared by the area's owner
  * (seq_cst, of which the release is needed). The first area is given out only if none of the areas' pages is in memory,

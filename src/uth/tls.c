@@ -274,8 +274,8 @@ static void initialise_by_linker(struct uth_tls *tls, uint32_t now)
     size_t entries = (size_t)dtv[-1].address;
     free_dynamic(dtv, entries);
     memset(dtv, 0, (entries + 1) * sizeof *dtv);
-    /* keeps false: the C library's segment gets initial values, too, because the block was emptied or the program is
-     * static. */
+    /* If `keeps` is false, the C library's segment gets initial values, too, because the block was emptied or the
+     * program is static. */
     bool keeps = !tls->emptied && !uth_blocks.layout.shared_segment;
     if (keeps)
         memcpy(libc_state, libc_tls, uth_blocks.layout.libc_bytes);
@@ -438,8 +438,8 @@ static PS_ALWAYS_INLINE struct uth_tls *get_block(struct uth_tls_near *near, int
     }
     if (tls == NULL)
         return NULL;
-    /* A block may be emptied without being used: it was renewed, its next thread did not enter it, and in a forked
-     * child the malloc state in it was lost. */
+    /* A forked child marks blocks as emptied. Such a block may be unused: it had been renewed, and no thread had
+     * entered it. */
     if (tls->used || tls->emptied)
         renew(tls, now);
     while (looked_at_more(now)) {
@@ -573,7 +573,7 @@ struct uth_tls *uth_tls_after_fork_in_child(void *carrier)
      * mutexes. */
     if (own != NULL) {
         own->number = *own->tid;
-        own->numbers = 0; /* the numbers behind it may be those of kernel threads */
+        own->numbers = 0; /* `number` is a kernel thread's now, so the next numbers are not the block's */
         current_block = NULL;
         unlist_locked(own);
     }

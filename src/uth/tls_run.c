@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 struct key_data { /* struct pthread_key_data */
-    /* The key's sequence number when the value was set; if it is another one now, the key was deleted meanwhile. */
+    /* The key's sequence number when the value was set; if the key has another number now, it was deleted meanwhile. */
     uintptr_t sequence;
     void *value;
 };
