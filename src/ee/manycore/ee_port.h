@@ -46,7 +46,7 @@ static PS_ALWAYS_INLINE void ee_gate_take(volatile uint32_t *gate)
 }
 
 /* Set by ee_barrier_pass: the caller has arrived by the gate, and then found that there are tasks. ee_barrier_meet,
- * which the caller calls next, then does not arrive a second time, and clears it. */
+ * which the caller calls next, then does not arrive a second time, and clears the flag. */
 extern __thread bool ee_gate_arrived;
 
 static PS_ALWAYS_INLINE bool ee_barrier_pass(void)
