@@ -143,7 +143,8 @@ bool ps_team_rounds_meet(struct ps_team *team, unsigned id)
             }
         }
     }
-    /* This load follows the acquire loads of the flags. */
+    /* This load comes after the acquire loads of the flags. So it sees what a member has stored into by_word before it
+     * set its flag. */
     return PS_LIKELY(ps_load_acquire(&team->by_word) == PS_BY_ROUNDS) || decide(team, number, false) != BY_WORD;
 }
 

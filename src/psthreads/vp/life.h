@@ -33,9 +33,9 @@ struct life {
 };
 extern struct life ps_life __attribute__((visibility("hidden")));
 
-/* Claims a free slot, and sets its vp's field `attached`. first 0: slot 0, or a guest's slot. first num_vps: a guest's
- * slot only. If no such slot is free, makes the vp of a new guest's slot. NULL: there are too many slots, or no
- * memory. */
+/* Claims a free slot, and sets its vp's field `attached`. If `first` is 0, this is slot 0 or a guest's slot; if `first`
+ * is num_vps, a guest's slot. If no such slot is free, makes the vp of a new guest's slot. NULL: there are too many
+ * slots, or no memory. */
 struct vp *life_claim_slot(unsigned first, uint32_t attached);
 /* Makes and returns the vp of slot id; NULL: no memory. Caller: holds slot_lock, or start_lock. */
 struct vp *life_make_vp(unsigned id, bool is_guest);

@@ -115,7 +115,8 @@ _Atomic uint32_t *vp_attached(const struct vp *vp);
  * threads of workers and spares; arg: the vp. */
 int vp_start_worker(struct vp *vp);
 /* Called when the caller is about to start a kernel thread of the library. Returns the signal mask with which this
- * kernel thread begins. It is never a mask that a root has set inside of a region. */
+ * kernel thread is to take signals, once it unblocks them. It is never a mask that a root has set inside of a
+ * region. */
 uint64_t vp_mask_to_start_with(void);
 void *vp_worker_main(void *arg);
 /* Calls a spare to work: one that stands by (standby.h), or a new one. Callers: the watchdog, or a root. Returns 0,

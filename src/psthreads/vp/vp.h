@@ -59,9 +59,8 @@ struct vp {
     PS_LINE_ALIGNED struct ps_queue queue;
     struct ps_waiters waiters; /* The queue's lock guards this, except that `count` may be read without the lock. */
 
-    /* Other threads write the fields of this line to reach the vp. The fields stand together, and not with the parts
-     * of the files that own them: the vp looks at all of them at each scheduling point, or before it sleeps, and so
-     * reads one line only. */
+    /* Other threads write most fields of this line to reach the vp. The fields stand together, and not with the parts
+     * of the files that own them. So the vp reads one line only at a scheduling point, or before it sleeps. */
     PS_LINE_ALIGNED _Atomic uint64_t handoff; /* The handoff slot: handoff.h. */
     /* Ready work that only this vp may run: a thread that is bound to it (a root on its own stack; the thread to which
      * the vp is dedicated), or PS_PINNED_OFFLINE. NULL: none. Written by the thread that readies it, taken by the vp,

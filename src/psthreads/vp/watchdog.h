@@ -93,8 +93,8 @@ static inline void watchdog_arm_for_root(void)
 bool watchdog_starts_for(const struct vp *here);
 /* Makes the watchdog start workers in state WANTED, or spares, in its next tick or sooner. */
 void watchdog_ask(uint32_t what);
-/* watchdog_want_spare, watchdog_want_spares: one spare, or n, are wanted at once. Calls those that stand by; the
- * watchdog starts the others. watchdog_want_spare_for_blocked: wants one only if one more may work
+/* watchdog_want_spare asks for one spare at once, watchdog_want_spares for n. They call spares that stand by; the
+ * watchdog starts the others. watchdog_want_spare_for_blocked asks for one only if one more may work
  * (watchdog_spare_may_work). Any kernel thread may call. */
 void watchdog_want_spare(void);
 void watchdog_want_spares(unsigned n);
