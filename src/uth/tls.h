@@ -242,8 +242,8 @@ void uth_tls_end(struct uth_tls *tls);
 /* Frees all blocks of the shared free list. Called on a kernel thread's own thread pointer. */
 void uth_tls_trim(void);
 /* Becomes true when blocks are needed (by some object, or with UTH_TLS_ALWAYS) and making the first one failed, or when
- * uth_tls_get fails. Stays false if a sanitizer or the port forbids blocks. From then on regions get one member. It
- * never becomes false again. */
+ * uth_tls_get fails. Stays false if a sanitizer or the port forbids blocks. Once it is true, regions get one member,
+ * and it stays true. */
 #ifndef __cplusplus
 extern _Atomic bool uth_tls_missing;
 #endif
