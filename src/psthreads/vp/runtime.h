@@ -50,7 +50,8 @@ struct ps_runtime {
     _Atomic uint32_t num_roots;
     /* Set for good once a root was released or got a dedicated kernel thread, or there is a forked_root (home.h). */
     _Atomic bool roots_leave;
-    /* In a forked child: the member or thread that forked, which is a root there. NULL in other processes. */
+    /* In a child that a member, or another thread that is no root, has forked: that thread, which is a root there. NULL
+     * otherwise. */
     const struct psthread *forked_root;
     struct vp *forked_home;      /* the home of forked_root */
     bool homes_stand_aside;      /* the entity layer opens regions (home.h); constant */
