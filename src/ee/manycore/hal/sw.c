@@ -341,7 +341,7 @@ static inline void take_order(struct dock *own, uintptr_t what, struct order *or
     }
 }
 
-/* Takes an order that the core does not expect, because the team or its mapping is new to the core. */
+/* Takes an order that the core does not expect: the team or its mapping may be new to the core. */
 static struct order take_other(struct dock *own, uintptr_t what)
 {
     struct order order;
