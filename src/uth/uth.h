@@ -142,8 +142,8 @@ typedef void uth_describe_fn(char *buf, size_t bytes);
 /* Returns the uth that runs on the calling kernel thread, or NULL. Given by src/psthreads; async-signal-safe. */
 typedef struct uth *uth_current_fn(void);
 void uth_overflow_install(uth_current_fn *current, uth_describe_fn *describe, const char *variable);
-/* uth_overflow_thread_init and uth_overflow_thread_fini are called by each kernel thread that runs uths, at its start
- * and end: they install and remove its alternate stack. */
+/* uth_overflow_thread_init and uth_overflow_thread_fini install and remove the alternate stack of the calling kernel
+ * thread. The kernel threads of roots, workers and spares call them at their start and end; dedicated ones do not. */
 void uth_overflow_thread_init(void);
 /* Returns true if `stack` is the alternate stack that was installed for the calling kernel thread. */
 bool uth_overflow_is_ours(const void *stack);
