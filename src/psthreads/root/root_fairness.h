@@ -20,9 +20,8 @@
  *
  * Caller of root_fairness_take: a thread in no region. Of root_fairness_open: a root that opens an outermost region
  * (region_checks.c), before members can begin. Of root_fairness_give: the parent. There are no turns under race
- * detectors: these would take the order of the turns for one that the program makes. Cost with one root: none; with
- * several: one reading of the cycle counter for each question; with turns: two atomic operations a region, and a
- * thousand looks a second.
+ * detectors: these would take their order for one that the program makes. Cost with one root: none; with several: one
+ * reading of the cycle counter for each question; with turns: two atomic operations a region, 1000 looks a second.
  * Limit: a library whose callers do not ask. Rejected designs: root_fairness.c. */
 #ifndef PS_ROOT_FAIRNESS_H
 #define PS_ROOT_FAIRNESS_H
