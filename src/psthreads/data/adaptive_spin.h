@@ -20,7 +20,7 @@
 #define PS_ADAPTIVE_SPIN_LEAST_NS UINT64_C(20000)
 
 /* Returns the next search time in ns. The last search time was searched_ns, and nothing was found; then the vp slept
- * for slept_ns. most_ns: the longest search time, with which a vp begins. */
+ * for slept_ns. most_ns: the longest search time that is allowed. A vp's first search lasts as long. */
 static inline uint64_t ps_adaptive_spin_after(uint64_t searched_ns, uint64_t slept_ns, uint64_t most_ns)
 {
     uint64_t gap = searched_ns + slept_ns, half = searched_ns / 2;

@@ -28,7 +28,8 @@ struct ps_identity {
     /* Called by a root that has come home. Another thread may have set the priority of the root's kernel thread
      * meanwhile: looks whether it still is what was noted. */
     void (*came_home)(void);
-    /* Called in a forked child. Forgets what the priority of the workers was. */
+    /* Called in a forked child, if the thread that forked was in a thread-local block. Forgets what the priority of the
+     * workers was. */
     void (*reset)(void);
 };
 extern const struct ps_identity ps_identity __attribute__((weak, visibility("hidden")));

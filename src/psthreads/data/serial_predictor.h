@@ -31,7 +31,7 @@
 #define PS_SERIAL_DOUBLINGS 8
 #define PS_SERIAL_PAID 256                /* if a team ran more regions alone than this, its next try comes soon */
 #define PS_SERIAL_CALM 4096               /* after this many regions run alone, members are offered again */
-#define PS_SERIAL_SAMPLE 8                /* ALONE: each eighth region is timed; divides PS_SERIAL_CALM */
+#define PS_SERIAL_SAMPLE 8                /* ALONE: one region in eight is timed, at least; divides PS_SERIAL_CALM */
 #define PS_SERIAL_MOST_MEMBERS (1u << 16) /* no prediction for larger teams: their cycles might not fit into `sum` */
 
 /* Values of vp->closed. PS_CLOSED: thieves other than spares leave the vp's queue alone, except for a peek now and
@@ -52,7 +52,7 @@ struct ps_serial_predictor {
     uint16_t left; /* how many more regions (WATCHED: short ones) until the state changes */
     uint8_t state : 2;
     uint8_t slow : 1; /* ALONE: the last region was slow */
-    /* How often the length of WATCHED is doubled: at first it is 2 * PS_SERIAL_TRIES short regions. */
+    /* WATCHED begins with `left` set to 2 * PS_SERIAL_TRIES, doubled this many times. */
     uint8_t doublings : 5;
 };
 

@@ -142,9 +142,8 @@ struct ps_team {
         /* Makes the struct as large as one word. */
         bool unused;
     } at_end; /* what the join still has to do once all members have ended; all zero: nothing */
-    /* (shared) A region of this team has had tasks. If threads have blocks, no join that begins afterwards calls
-     * members on the parent's stack: neither the same region's nor a later one's (ps_team_join says why). Kept when a
-     * larger team succeeds this one. */
+    /* (shared) A region of this team has had tasks. If threads have blocks, a join that begins after that calls no
+     * members on the parent's stack (ps_team_join says why). Kept when a larger team succeeds this one. */
     _Atomic bool had_tasks;
     _Atomic uint32_t by_word; /* (shared) how the members meet in the barrier: PS_BY_... */
     uint64_t rounds_base;     /* barriers of rounds have numbers above this one (team_rounds.c) */

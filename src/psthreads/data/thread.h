@@ -94,8 +94,8 @@ struct psthread {
         };
     };
     struct uth *uth; /* the thread's stack, written by the vp that begins the thread; NULL before */
-    /* The vp that runs the thread, or ran it last. Written by that vp. Before the thread has run, written by the thread
-     * that makes it ready. */
+    /* The vp that runs the thread, or ran it last; written by that vp. Before the thread has run, it is written by the
+     * threads that make, submit or ready this one. */
     struct vp *vp;
     union {
         void *local; /* the entity layer's pointer */

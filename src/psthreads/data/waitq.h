@@ -1,7 +1,7 @@
 /* Queues of blocked threads.
  *
  * A waiter is a local variable of the thread that waits. It lives as long as that thread is blocked. The spin lock of
- * the object that the queue belongs to guards the queue. The order of steps is always the same:
+ * the object that the queue belongs to guards the queue. The order of steps:
  *
  *   waiter    lock; push; unlock; ps_block      (it may be popped after the unlock; then ps_block returns at once)
  *   readier   lock; pop; unlock; ps_ready       (after ps_ready the waiter and the object may be gone)

@@ -16,7 +16,8 @@ void dump_request_start(void);
 void dump_request_write(void);
 /* Returns the number of kernel threads that wait for requests: 0 or 1. */
 unsigned dump_request_runs(void);
-/* Called in a forked child: no kernel thread waits for requests there until the child opens an outermost region. */
+/* Called in a forked child, which has no kernel thread that waits for requests. If PATH has a %p, the child starts one
+ * later (dump_request_pay). */
 void dump_request_after_fork_in_child(void);
 /* Called now and then by a root that is about to open an outermost region: in a forked child, starts the kernel thread
  * that waits for requests. dump_request_owed is 1 if the child still needs it. */

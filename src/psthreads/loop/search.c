@@ -73,8 +73,8 @@ static bool layer_polls(void)
     return poll && poll();
 }
 
-/* Returns true if dedicated kernel threads spin, and these and the searching vps are together at least num_vps. Then vp
- * ends its search. */
+/* Returns true if dedicated kernel threads spin, and their number and that of the searching vps make at least num_vps
+ * together. Then the caller's vp ends its search. */
 static bool spins_for_others(void)
 {
     uint32_t spins = ps_load_relaxed(&ps_dedicated_spins);
@@ -155,7 +155,8 @@ static struct ps_work stand_in(struct vp *vp)
     return w;
 }
 
-/* Lets vp, a spare that has nothing to do, stand by: its kernel thread sleeps. Returns why the spare was woken. */
+/* Lets vp, a spare that has nothing to do, stand by, unless there is a grant for it or it has to end. Returns what the
+ * spare is to do next. */
 static enum standby_word spare_rests(struct vp *vp)
 {
     if (!vp_is(vp, VP_SIGNALS_BLOCKED)) /* while it stands by, it carries no thread that may take signals */
@@ -173,8 +174,9 @@ static enum standby_word spare_rests(struct vp *vp)
     return word;
 }
 
-/* Called when a spare has taken a member of team. Calls spares, since members may wait for one another: one for each
- * member that no vp has claimed, MOST_AT_ONCE at most, less those that are coming already. */
+/* Called when a spare has taken a member of team, because work starves or by a grant. Calls spares, since members may
+ * wait for one another: one for each member that no vp has claimed, MOST_AT_ONCE at most, less those that are coming
+ * already. */
 static void call_for_others(struct ps_team *team)
 {
     unsigned left = ps_team_left(team), coming = ps_load_relaxed(&ps_watchdog.coming);

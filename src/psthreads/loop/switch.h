@@ -204,7 +204,8 @@ static inline void vp_begins(struct vp *vp, struct psthread *t)
 }
 /* Leaves `from` for a loop on a fresh stack. The loop begins with run.first_work. False: no memory for a stack. */
 bool vp_start_loop(struct vp *vp, struct uth *from, bool dying);
-/* Ends the thread that runs on the current uth, abandons its frames, and goes on with a fresh loop (psthread_exit). */
+/* Gives up the running stack with its frames, and goes on with a fresh loop. The caller has ended the thread that ran
+ * there. */
 PS_NORETURN void vp_abandon(struct vp *vp);
 
 #endif

@@ -61,7 +61,7 @@ void idle_give_unstarted(struct vp *vp)
     bit_set(vp_run(vp)->id);
 }
 
-/* Step [L] of idle.h: whether there is any work that this vp could take, or whether the library stops. */
+/* Step [L] of idle.h. Returns true if there is work that this vp could take, or if the library stops. */
 static bool look_everywhere(struct vp *vp) { return ps_load_seq(&ps_rt.stopping) || vp_look(vp); }
 
 void idle_search_begin(struct vp *vp)

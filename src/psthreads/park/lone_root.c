@@ -10,7 +10,7 @@
 #include "vp_tls.h"
 #include "watchdog.h"
 
-/* Returns true if there are, or can be, other vps, which run what is in a lone root's queue. */
+/* Returns true if there are other vps, or can be. They run what is in a lone root's queue. */
 static bool others_can(void) { return ps_rt.num_vps > 1 || ps_rt.max_spares > 0; }
 
 struct ps_work lone_root_await(struct vp *vp)

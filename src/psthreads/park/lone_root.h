@@ -17,8 +17,8 @@
 struct vp;
 
 /* Called when the program asks what the kernel counts for the kernel thread with thread pointer tp. If that is a root's
- * kernel thread, and other vps can run its threads, the root becomes lone. If it is the calling kernel thread, and no
- * root's yet, a root that begins on it later is lone from the start. */
+ * kernel thread, threads have blocks, and other vps can run what is in the root's queue, the root becomes lone. If it
+ * is the calling kernel thread, and no root's yet, a root that begins on it later is lone from the start. */
 void ps_root_counted(const void *tp);
 /* Called when a root attaches. Returns true if the root is to be lone from the start, because ps_root_counted was
  * called on its kernel thread before. */

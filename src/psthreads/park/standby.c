@@ -15,7 +15,8 @@
 /* A spare that stands by: a local variable of its kernel thread. */
 struct standby {
     struct ps_list link;
-    /* STANDBY_...: what the spare is to do. Written by the thread that takes the spare out of the list. */
+    /* STANDBY_...: what the spare is to do. The spare itself writes STANDBY_RESTS. The thread that takes the spare out
+     * of the list writes the other values. */
     _Atomic uint32_t word;
 };
 

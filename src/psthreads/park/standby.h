@@ -12,8 +12,8 @@
  * STANDBY_RESTS there and enters the list, under the lock. The thread that takes it out of the list stores there what
  * the spare is to do (release), and wakes it. No wake-up is lost: the spare is in the list before the lock is free, one
  * thread takes it out, and the futex compares the word. `stops` is set under the lock. A spare that takes the lock
- * later sees `stops`, and ends. A spare that took the lock earlier is in the list, and is told to end. The word is in
- * the spare's frame, so the word may be gone when the waker wakes the spare; a futex wake does not need the memory.
+ * later sees `stops`, and ends. A spare that entered the list earlier is told to end. The word is in the spare's frame,
+ * so the word may be gone when the waker wakes the spare; a futex wake does not need the memory.
  * tests/models/standby.pml.
  *
  * A spare that stands by is not counted in ps_watchdog.spares, and has all signals blocked. A forked child has no

@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-/* How often the start of the kernel thread is tried. */
+/* How often the start of the kernel thread is tried, at most. */
 #define WATCHDOG_TRIES 3
 /* Large enough for the paths of the control group's files. An address sanitizer doubles what a frame needs. */
 #define STACK_BYTES ((size_t)256 * 1024)
@@ -53,7 +53,7 @@ static void start_watchdog(void)
     ps_store_release(&alive, err ? REFUSED : RUNNING);
 }
 
-/* Called after `armed` was set: wakes the watchdog's kernel thread, or starts it if there is none. */
+/* Called after `armed` was set: wakes the watchdog's kernel thread, or starts it if no thread has tried to. */
 static void wake_watchdog(void)
 {
     uint32_t none = NONE;

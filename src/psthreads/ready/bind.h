@@ -67,7 +67,7 @@ struct ps_queue *ps_bind_queue(const struct ps_item *item);
 /* Visits the queues of places that vp looks into; vp NULL: the queues of all places. Caller of a visit that takes: vp's
  * own kernel thread. */
 struct ps_work ps_bind_visit(struct vp *vp, enum ps_visit visit);
-/* Returns how many entries are in the queues of the places in which vp is at home. For the watchdog. */
+/* Returns how many entries are in the queues of the places in which vp is at home. */
 unsigned ps_bind_pending(struct vp *vp);
 /* Called by the watchdog. starving: true if something starves in a place's queue, so that every vp has to look
  * there. */
@@ -86,9 +86,9 @@ void ps_bind_after_fork_in_child(void);
 /* Moves vp's kernel thread to the place of t, which vp is about to run; if t is not bound, gives it its own mask again.
  * Costs little if vp and t are unbound. */
 void vp_migrate_slow(struct vp *vp, const struct psthread *t);
-/* Called before and after the start of a kernel thread. Between the two the calling kernel thread has its own mask, as
- * it had before it was bound, so that the new one inherits this. A spare that is about to stand by calls bind_lift
- * alone. */
+/* bind_lift is called before the start of a kernel thread, bind_lower after it. Between the two the calling kernel
+ * thread has its own mask, as before it was bound. So the new kernel thread inherits that mask. A spare that is about
+ * to stand by calls bind_lift alone. */
 void bind_lift(void);
 void bind_lower(void);
 /* Returns true if the calling kernel thread is bound to a place now. */

@@ -13,8 +13,8 @@
  *   AT HOME   uth.vp == home. When ready, it is in home's pinned slot, from which only home takes.
  *   AWAY      uth.vp == NULL. When ready, it is in a queue like any thread, and any vp runs it, home too.
  *             Or uth.vp is the vp of the root's dedicated kernel thread (dedicated.h, thread_signal.h).
- * AT HOME -> AWAY: home_release. AWAY -> AT HOME: home_come, which the root itself calls at the end of its outermost
- * region, and when its kernel thread ends.
+ * AT HOME -> AWAY: home_release. AWAY -> AT HOME: home_come, which the root itself calls, as a rule at the end of its
+ * outermost region.
  *
  * Invariant: R has one user at a time. Home does not use R while it is in the block of a member, or in E. While a root
  * is away, it is still known by home's number. A root that sets its mask or its alternate stack while away, or asks for
@@ -63,21 +63,19 @@ void home_begin(struct vp *vp);
 /* If the system refuses membarrier, no other thread could make the fence that a release needs. So this function lets
  * home's loop use its own storage (E above) from now on, before any release. Caller: the root, at home. */
 void home_vacate_early(struct vp *vp);
-/* Makes the storage for home's loop (E above), so that the root may be released from now on. Caller: the root, at home,
- * when it makes a team or opens a region. */
+/* Makes the storage for home's loop (E above), so that the root may be released from now on. Called by
+ * the root, at home. */
 void home_prepare(struct vp *vp);
-/* Called at home by a root that ends: from now on it is not released, so wherever it waits, it goes on at home. */
+/* Called at home by a root that ends: from now on the root is not released. So after each wait it goes on at home. */
 void home_stay(struct vp *vp);
-/* Called at home by a root that ends, or whose kernel thread belongs to another thread from now on (in a forked child).
- * Gives up the root's block (R above) and the loop's storage (E above). */
+/* Called at home by a root that ends. Gives up the root's block (R above) and the loop's storage (E above). */
 void home_end(struct vp *vp);
 
 /* Releases vp's root, which is pinned to vp and kept waiting: from now on any vp may run it. False: nothing is pinned,
  * or the root may not leave now. Any kernel thread may call. */
 bool home_release(struct vp *vp);
 /* Returns true if home no longer uses the root's block (R above); then another vp may enter the block. Lets home's loop
- * use its own storage (E above) from now on, if it does not yet. The caller has taken the root out of the pinned slot,
- * and the root's context is saved; the answer holds as long as that is so. */
+ * use its own storage (E above) from now on, if it does not yet. The answer holds until home goes on with the root. */
 bool home_storage_free(struct vp *vp);
 /* Called by vp's loop, which has found no work. Moves the loop into its own storage (E above), if it is to use that and
  * is not there yet. */

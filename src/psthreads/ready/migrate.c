@@ -36,7 +36,7 @@ PS_NOINLINE void vp_migrate_slow(struct vp *vp, const struct psthread *t)
     if (vp_run(vp)->place == 0 && os_affinity_get(&vp_run(vp)->own_mask) != 0)
         os_affinity_at_start(&vp_run(vp)->own_mask);
     const struct os_cpuset *from = mask_of(vp, vp_run(vp)->place), *to = mask_of(vp, place);
-    if (memcmp(from, to, sizeof *to) != 0) /* in a process that was started on one place, the two masks are the same */
+    if (memcmp(from, to, sizeof *to) != 0) /* equal if the process was started on one place */
         move_carrier_to(to);
     vp_run(vp)->place = place;
 }

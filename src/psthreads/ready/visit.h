@@ -83,9 +83,9 @@ static PS_ALWAYS_INLINE struct ps_work vp_take_own(struct vp *vp)
 static inline struct ps_work vp_take_next(struct vp *vp)
 {
     /* For some vps this function returns no work, and the vp's loop calls vp_find_work next. A spare asks first whether
-     * it is needed. A vp that blocks signals asks first what became of the signals that it has passed on. A lone root's
-     * vp waits for its pinned slot only. A worker that was just started counts as searching already. If the handoff
-     * slot is not busy, vp_offer has just found nothing of the vp's own. */
+     * it is needed. For a vp that blocks signals look_first (search.c) visits these sources. A lone root's vp waits for
+     * its pinned slot only. A worker that was just started counts as searching already. If the handoff slot is not
+     * busy, vp_offer has just found nothing of the vp's own. */
     if (vp_is(vp, VP_SPARE | VP_SIGNALS_BLOCKED | VP_LONE) || vp->searching ||
         ps_load_relaxed(&vp->handoff) != HANDOFF_BUSY)
         return PS_NO_WORK;

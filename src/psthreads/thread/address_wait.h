@@ -24,8 +24,9 @@ void ps_wait_on_after_fork(void);
  * Returns true if another thread has woken the caller, or if *word differs from `expected`; false if the deadline has
  * come first. */
 bool ps_wait_on_until(_Atomic uint32_t *word, uint32_t expected, enum ps_wait kind, uint64_t deadline_ns);
-/* Called by an operation that has failed without waiting, such as trylock. Every 64th call lets the other ready threads
- * of the vp run. So a thread that polls does not keep the thread for which it polls from running on the same vp. */
+/* Called by an operation that returns without having waited, such as a trylock that has failed. Every 64th call on a
+ * kernel thread lets the other ready threads of the vp run. So a thread that polls does not keep the thread for which
+ * it polls from running on the same vp. */
 void ps_tried_in_vain(void);
 /* ps_wait_on_until in two steps, for a word whose value does not change any more. ps_wait_publish puts the caller into
  * the queue: from then on a wake of the word finds it. ps_wait_published blocks. It returns true if a thread has woken

@@ -49,7 +49,7 @@ static void keep_standbys(uint64_t now_ns)
         ;
 }
 
-/* One tick: takes a sample, and lets each policy act on it. */
+/* One tick: takes a sample, and calls each policy. */
 static void watch_tick(unsigned *quiet)
 {
     struct watchdog_sample s;
