@@ -35,9 +35,9 @@ bool ort_env_number(const char *name, long min, long max, long *out);
 bool ort_env_stack_size(const char *name, size_t unit, const char *instead);
 #define ORT_ENV_NAME(name) ort_env_name(name, name "_ALL")
 
-/* ort_env_ask is called before settings are read by a thread that may not be a root yet. In a process that was built
- * for libomp its first call reads the variables again (ort_env_settle), if they have changed since the library was
- * loaded. */
+/* ort_env_ask is called before a thread that may not be a root yet reads or changes settings. In a process that was
+ * built for libomp its first call reads the variables again (ort_env_settle), if they have changed since the library
+ * was loaded. */
 extern _Atomic bool ort_env_open; /* true: the variables may still be read again; ort_env_settle clears it */
 void ort_env_settle(void);
 static inline void ort_env_ask(void)

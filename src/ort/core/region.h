@@ -28,10 +28,10 @@ static inline void ort_hot_forget(struct ort_thread *t)
         t->hot->other->within = 0;
 #endif
 }
-/* Only with members apart. ort_shape_turn is called before a region that wants `wanted` members and this proc_bind. If
- * t has a second block, and t->hot had another shape last, the second block becomes hot. If t has one block, and this
- * shape returns after another one, t gets a second block (region_again.c). ort_shape_is notes in the block how many
- * members its region wanted. */
+/* Only with members apart. ort_shape_turn is called before a region that is not like the last one; it wants `wanted`
+ * members and this proc_bind. If t has a second block, and t->hot had another shape last, the second block becomes hot.
+ * If t has one block, and this shape returns after another one, t gets a second block (region_again.c). ort_shape_is
+ * notes in the block how many members its region wanted. */
 #if ORT_MEMBERS_APART
 void ort_shape_turn(struct ort_thread *t, unsigned wanted, int8_t bind);
 #else
@@ -104,7 +104,7 @@ void ort_member_again(struct ee_member *member, void (*fn)(void *), void *data);
 void ort_region_ended(struct ee_member *first);
 void ort_region_otherwise(struct ee_team *t, void (*fn)(void *), void *data);
 /* Only with members apart: sets the team's counters of constructs to the values that the last region's members have
- * reached. Called before a region is opened on any path but ort_parallel_again's. */
+ * reached. Called before a region is opened, except on the short way of region_again.c. */
 static inline void ort_region_counts(PS_UNUSED struct ort_team *team)
 {
 #if ORT_MEMBERS_APART

@@ -6,8 +6,8 @@
  *
  * Life of a task: made (ort_task_create) -> [waits for its predecessors] -> queued -> run by one member -> body done ->
  * [waits for its event] -> complete -> [waits for the subtree below it] -> freed. A member runs a task as a call on its
- * own stack, so every task is tied to the member that runs it. The creator of an undeferred task runs it at once; such
- * a task is never queued.
+ * own stack, so every task is tied to the member that runs it. The creator of an undeferred task runs it itself; such a
+ * task is never queued.
  *
  * Invariants: a task completes once (struct ort_count). Its descriptor lives until all tasks below it are complete. The
  * memory of descriptors, the implicit ones too, never goes back to the system (task_memory.c), so a thief may read the
@@ -42,11 +42,11 @@ struct ort_taskgroup;
 /* A task counts its children that are not complete, for which taskwait waits, and its children whose subtree is not
  * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
  * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
- * number is the sum of `own`, which only the task's member changes, and `others`, which all other members change. As a
- * rule the parent's member also finishes the child: then it needs no atomic operation.
- * When the body is done and the sum is not zero, or a deferred task has an event, the member adds `own` to `others`
- * (ORT_TASK_MERGED). From then on the thread that brings `others` to zero completes the subtree. Before that, `others`
- * only goes down from zero, so no subtraction leaves zero, and no thread completes the task too early. */
+ * number is the sum of `own`, which only the task's member changes, and `others`, which other threads change. As a rule
+ * the parent's member also finishes the child: then it needs no atomic operation. When the body is done and the sum is
+ * not zero, or a deferred task has an event, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
+ * thread that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
+ * subtraction leaves zero, and no thread completes the task too early. */
 struct ort_count {
     int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
     _Atomic int64_t others; /* any thread: read-modify-write; the task's member: load, acquire or stronger */

@@ -39,8 +39,8 @@ static inline unsigned ort_place_cpu(const struct ort_places *list, unsigned i)
 /* Reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and sets bind, bind_list and bind_rest of the settings. Called
  * while the library is loaded, and when variables are read again. */
 void ort_place_env_read(void);
-/* Called before the variables are read again: forgets the places that were asked for. The list has not been made
- * yet. */
+/* Forgets the places that were asked for. Called before variables are read again, and for a KMP_AFFINITY that binds no
+ * thread. The list has not been made yet. */
 void ort_place_env_forget(void);
 /* Asks for places that an ABI's own variable (KMP_AFFINITY) describes; they replace those of OpenMP's variables. The
  * caller has decided which variable counts. Called while the library is loaded, and when variables are read again.

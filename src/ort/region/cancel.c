@@ -5,15 +5,14 @@
  * wait is ort_task_barrier_cancel (task.c).
  * Callers: members, in their implicit or an explicit task.
  *
- * States: three flags, each of which is set only while its construct lasts. team.tasks.cancelled has one bit for the
- * region, and one for any task group in it. So a member that makes or runs a task reads one word, instead of each group
- * around it. Member 0 clears the word after the region. team.tasks.loop_cancelled is cleared by the last member that
- * arrives at the construct's closing barrier (ort_task_barrier or ort_task_barrier_cancel). taskgroup.cancelled ends
- * with the group.
- * A group's flag is set before a fetch-or sets the team's bit. A member that reads the bit from this fetch-or (acquire
- * load) also sees the flag. A work-sharing construct with task reductions has a group of its own; `cancel taskgroup` in
- * it cancels the group around it.
- * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
+ * States: three flags. team.tasks.cancelled has one bit for the region, and one that is set once a task group in the
+ * region is cancelled. So a member that makes or runs a task reads one word, instead of each group around it. Member 0
+ * clears the word after the region. team.tasks.loop_cancelled is cleared by the last member that arrives at the
+ * construct's closing barrier (ort_task_barrier or ort_task_barrier_cancel), and after the region. taskgroup.cancelled
+ * ends with the group. A group's flag is set before a fetch-or sets the team's bit. A member that reads the bit from
+ * this fetch-or (acquire load) also sees the flag. A work-sharing construct with task reductions has a group of its
+ * own; `cancel taskgroup` in it cancels the group around it. Failures: none. Without OMP_CANCELLATION nothing here
+ * costs more than a load. OpenMP 5.2 chapter 16. */
 #include "race.h"
 #include "task_internal.h"
 

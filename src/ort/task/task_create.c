@@ -10,7 +10,7 @@
  * Undeferred tasks (task_is_undeferred) are those with if(0), children of final tasks, tasks of a root outside of every
  * region, and tasks without a detach clause that are made while the creator's deque is full. An undeferred task has a
  * descriptor like any other, so that a child which outlives it finds its parent. But it is in no queue: its creator
- * runs it at once as a call.
+ * runs it as a call.
  *
  * Ordering: the push publishes what the creator wrote (deque.h).
  * Failures: if there is no memory for a descriptor, one comes from the emergency pool (emergency_pool.h). If that is
