@@ -74,8 +74,8 @@ static void add_layer(const char *name)
     layer->poll_by(poll_all);
 }
 
-/* Looks for runtimes that have been loaded. Called when the calling thread belongs to no known runtime. Not every call
- * looks: only the first, and those after 1, 2, 4, 8 ... calls. */
+/* Looks for runtimes that have been loaded. Called when the calling thread belongs to no known runtime. The first call
+ * looks, and each call that has 1, 2, 4, 8 ... calls before it; the other calls return at once. */
 static void look_for_layers(void)
 {
     static const char *const names[] = {NULL, "libgomp.so.1", "libomp.so.5", "libiomp5.so", "libpsthreads.so.0"};
@@ -187,8 +187,8 @@ static bool watcher_sleeps;
 static pthread_mutex_t watcher_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t watcher_wanted;
 
-/* Called by the watcher. If there is no wait, sleeps until there is one, and returns true. Else sleeps for pause_ns and
- * returns false. A task whose requests are complete (mpi_tasks_finished) ends either sleep.
+/* Called by the watcher. While there is no wait, sleeps until there is one; otherwise sleeps for pause_ns. Returns true
+ * if it has slept because there was no wait. A task whose requests are complete (mpi_tasks_finished) ends either sleep.
  *
  * No wait is forgotten: the watcher sleeps without a limit only while `waiting` is 0, which it reads under
  * watcher_lock. The thread that adds the first wait takes that lock after its push, and wakes the watcher. */
