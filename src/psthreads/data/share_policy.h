@@ -34,8 +34,8 @@ struct share_claim {
     /* The answer: how many processors the process gets, at least 1. */
     uint32_t allowed;
     /* The process's part of the machine, in units of 1 / SHARE_ONE processor. In step 3 (head of this file) it becomes
-     * the part's fraction, which lacks the whole processors. It is 0 if the fraction counts for nothing, or is dealt
-     * already. */
+     * the fraction that is left of the part without its whole processors; 0 if the fraction is within the error of
+     * rounding, or is dealt already. */
     uint32_t part;
     /* The process gets what it wants, and takes no part in further rounds of the division. */
     bool settled;

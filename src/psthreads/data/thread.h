@@ -173,8 +173,8 @@ struct vp *ps_thread_end_keys(struct vp *vp, struct psthread *t);
  * runs its keys' destructors. May switch. */
 void ps_thread_end_member(struct psthread *t);
 /* Ends thread t, which runs on this vp. Called when t's function has returned, or t has called psthread_exit. May
- * switch (in destructors, or to wait for the children of a descriptor that belongs to the user); returns the vp on
- * which it goes on. */
+ * switch, to wait for the children of a descriptor that belongs to the user. Returns the vp on which the caller runs
+ * then. */
 struct vp *ps_thread_end(struct vp *vp, struct psthread *t, void *result);
 /* Initializes t as the descriptor of a root, whose vp is vp and whose stack is uth. */
 void ps_thread_init_root(struct psthread *t, struct vp *vp, struct uth *uth);

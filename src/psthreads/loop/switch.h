@@ -70,11 +70,11 @@ static inline struct vp *vp_leave(struct vp *vp, struct uth *from, struct uth *t
     return vp;
 }
 
-/* Slow cases of vp_swap. vp_swap is vp_leave for the fast paths: `from` stays alive, and to's context is saved. No
- * value lives in a register across the switch, so a caller that ends with it saves none. A thread without a block of
- * its own keeps its errno, too. Returns `from`; the caller reads its vp anew. vp_swap_told: tells a sanitizer.
- * vp_swap_claimed: `to` is claimed, but a kernel thread may still visit it, or its block was last entered by another
- * vp. */
+/* Slow cases of vp_swap. vp_swap is vp_leave for the fast paths: `from` stays alive, and to's context is saved. vp_swap
+ * keeps no value in a register across the switch. So a function that ends with a call of vp_swap need not save
+ * registers for it. A thread without a block of its own keeps its errno, too. Returns `from`; the caller reads its vp
+ * anew. vp_swap_told: tells a sanitizer. vp_swap_claimed: `to` is claimed, but a kernel thread may still visit it, or
+ * its block was last entered by another vp. */
 struct uth *vp_swap_told(struct vp *vp, struct uth *from, struct uth *to);
 struct uth *vp_swap_claimed(struct vp *vp, struct uth *from, struct uth *to);
 /* vp_swapped ends a switch of vp_swap, on the stack that now runs, and returns that stack. vp_bury_left does so if the

@@ -65,7 +65,7 @@ bool vp_look_for_all(unsigned which);
 /* Returns true if some queue seems to have something. Looks without locks. */
 bool vp_work_waits(void);
 
-/* Inserts the item into target's queue, or into its place's queue if it is bound. Wakes a vp if none searches. */
+/* Inserts the item into target's queue, or into its place's queue if it is bound. Wakes a vp for it if needed. */
 void vp_enqueue(struct vp *target, struct ps_item *item, enum ps_end end);
 /* Inserts n threads into target's queue at once; none of them is bound. Their links form a ring that begins with
  * `first`. */

@@ -139,9 +139,9 @@ static void calm_down(uint64_t now_ns)
     }
 }
 
-/* Returns true if an idle vp will take what starves. Returns false if vps have been idle for IDLE_COMES_NS and the work
- * still starves. The kernel thread of such a vp may get no processor, or its start may wait for a lock of the dynamic
- * linker. */
+/* Returns true if some vp is idle, and may still come for what starves. Returns false if no vp is idle. Also returns
+ * false if the work still starves after vps have been idle for IDLE_COMES_NS: the kernel thread of an idle vp may get
+ * no processor, or its start may wait for a lock of the dynamic linker. */
 static bool idle_comes(const struct watchdog_sample *s, bool starves)
 {
     if (!starves || !s->idle || !idle_since_ns)

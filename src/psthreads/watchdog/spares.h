@@ -29,7 +29,7 @@ struct spares_action {
     struct vp **root_holders; /* the vps whose roots are to be released */
     unsigned num_root_holders;
     bool open_places; /* every vp may take from the queues of places */
-    /* nothing has starved for a while: spares stand by, and only a place's homes take from its queue */
+    /* the stalls are over for now: spares stand by, and only a place's homes take from its queue */
     bool calm;
     bool starving;   /* some work starves: spares may take it */
     bool idle;       /* some vp is idle, and may take a root that is released */
