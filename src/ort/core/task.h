@@ -212,8 +212,8 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv);
 /* Called by a member whose body is done: runs tasks, and returns when all tasks below its implicit task are complete.
  * Tasks of other members may be left; ee_team_ops.assist runs them. [switches] */
 void ort_task_member_end(struct ort_thread *thread);
-/* Called by the parent at a region's end, after the join: waits until `pins` is 0. If the region has used tasks or may
- * be cancelled, resets the team's part for the next region. [switches] */
+/* Called at the end of a region or of a target region, when no other member runs in it any more: waits until `pins` is
+ * 0. If the region has used tasks or may be cancelled, resets the team's part for the next region. [switches] */
 void ort_task_team_end(struct ort_team *team);
 /* Called in a forked child, whose only thread is t: resets what other threads held, in t's teams and elsewhere. */
 void ort_task_after_fork_in_child(struct ort_thread *t);

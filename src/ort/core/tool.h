@@ -195,8 +195,8 @@ void ort_stop_here(enum ort_stop at);
 void ort_tool_enter(struct ort_thread *t, const void *caller, void *frame);
 void ort_tool_leave(struct ort_thread *t);
 void ort_tool_caller(struct ort_thread *t, const void *caller);
-/* The place of a construct that a tool is told is a code address: as a rule the entry point's return address, `caller`.
- * If the construct's call is the last thing that a function does, compilers jump to the entry point. The return address
+/* A tool is told a code address as the place of a construct: as a rule the entry point's return address, `caller`. If
+ * the construct's call is the last thing that a function does, compilers jump to the entry point. The return address
  * may then lie in the runtime itself, and the place is the construct's body, `fn`. After ort_tool_tell_bodies the place
  * is always `fn`: GCC gives the call of a construct the source line of the statement before it. */
 extern ORT_HIDDEN bool ort_tool_tells_bodies; /* written while a tool starts, before its first event */

@@ -2,10 +2,10 @@
  *
  *   %[[[0].]width]field    field: one letter or {long name}; "." aligns to the right, "0" fills numbers with zeros; %%
  *                          is a percent sign
- * Does: all fields of OpenMP 5.2, for any thread. native_thread_id is always the caller's, as gettid reports it: no two
- * members that exist at once have the same. thread_affinity of a thread in an active region is its place; if there are
- * no places, the process's mask at the start. Outside of active regions it is the present mask of the kernel thread.
- * Callers: any thread of the program.
+ * Does: all fields of OpenMP 5.2, for any thread. native_thread_id is what gettid reports to the caller, whichever
+ * thread's affinity is formatted. No two members that exist at once have the same. thread_affinity of a thread in an
+ * active region is its place; if there are no places, the process's mask at the start. Outside of active regions it is
+ * the present mask of the kernel thread. Callers: any thread of the program.
  *
  * Shared fields: the format (affinity_var.c). `shown` of an ort_thread is written by the thread itself; in libomp's way
  * also while the thread is member 0 of an inner region.
