@@ -132,10 +132,10 @@ static void take_coming(void)
         list_end = &(*list_end)->next;
 }
 
-/* Looks at all waits, unless another thread polls. Returns whether a thread was readied. Called by the watcher, and by
- * a vp that searches and finds no work (psthreads/data/layer.h): there the looks take no time from threads with work. A
- * look may make MPI run a function of the program, for a nonblocking reduction. Such a function must not use OpenMP,
- * because a vp that polls runs no thread. */
+/* Looks at all waits, unless another thread polls. Returns true if some wait was over; then its thread was readied, or
+ * its `done` called. Called by the watcher, and by a vp that searches and finds no work (psthreads/data/layer.h): there
+ * the looks take no time from threads with work. A look may make MPI run a function of the program, for a nonblocking
+ * reduction. Such a function must not use OpenMP, because a vp that polls runs no thread. */
 static bool poll_all(void)
 {
     if (ps_load_relaxed(&waiting) == 0 || ps_load_relaxed(&polling) || ps_xchg_acq_rel(&polling, 1))
