@@ -31,7 +31,7 @@ struct ps_waiters {
     struct ps_team *team;
     struct ps_list list; /* the waiting members, linked by thread.item.link */
     uint32_t phase;      /* the phase of the barrier for whose end they wait */
-    /* The member that waits here and runs on a root's own stack, which only this vp may run. NULL: there is none. */
+    /* The member that waits here on a root's own stack; only this vp may run it. NULL: there is none. */
     struct psthread *root;
     /* The vp's turn: for how many openings of the barrier the waiters still go in front of other threads in the queue,
      * and when the turn began in cpu_cycles (team_batches.h). Used by the vp alone, so the lock is not needed. */
@@ -201,7 +201,7 @@ struct ps_team {
     /* What barriers_met (team_fork.c) returned at the fork of the last inner region that had at most half as many
      * members as there are vps. Parent only. */
     uint32_t barriers_seen;
-    uint16_t word_runs;  /* In how many barriers in a row, met by the word `barrier`, no member blocked. */
+    uint16_t word_runs;  /* barriers in a row, met by the word, in which no member blocked; counted up to word_least */
     uint16_t word_least; /* when word_runs reaches this, rounds begin again */
     /* floats: the parent's floating-point state at the last fork, read by members. joined: its state at the last join,
      * parent only (floats.h). */

@@ -4,7 +4,8 @@
  * reasons:
  *   VP_OTHER_PRIORITY, VP_STARTS   The root, or its members, have another priority than the workers (priority.h).
  *   VP_MASK                        The root has another signal mask than its members (root_state.c). On another kernel
- *                                  thread it would run with their mask, and members on its kernel thread with its own.
+ *                                  thread the root would have the members' mask, and members that ran on the root's
+ *                                  kernel thread would have the root's.
  *   VP_COUNTED                     The program asks what the kernel counts for the root's kernel thread (its processor
  *                                  time).
  * A spare stands in for such a root, so that its regions have as many kernel threads as those of other roots. */

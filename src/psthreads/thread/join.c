@@ -350,10 +350,10 @@ static PS_ALWAYS_INLINE int join_thread(psthread_t t, void **result, uint64_t de
     return 0;
 }
 
-/* The fast case of join_thread. Joins t and frees it if t has ended and has neither children nor zombies, the caller is
- * its parent, t is the first in the parent's list of zombies, and no child of the parent is alive that could push
- * itself. Returns false, with nothing changed, if that is not so, if another thread joins t, or if a race detector is
- * used. */
+/* The fast case of join_thread. Joins t and frees it, if the caller is the parent of t, and t has ended and has neither
+ * children nor zombies. t must be the first in the parent's list of zombies, and no child of the parent may be alive
+ * that could push itself there. Returns false, with nothing changed, if that is not so, if another thread joins t, or
+ * if a race detector is used. */
 static PS_ALWAYS_INLINE bool reap_first_zombie(struct psthread *t, void **result)
 {
     struct vp *vp = ps_vp_now();
