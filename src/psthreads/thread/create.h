@@ -92,8 +92,8 @@ static PS_ALWAYS_INLINE void submit_thread(struct vp *vp, struct psthread *t, st
     vp_count_submitted(vp);
 }
 
-/* As vp_enqueue, for a thread that has not begun; inlined. Unlike vp_enqueue it does not wake a home that stands
- * aside. */
+/* As vp_enqueue, for a thread that has not begun; inlined. Unless there are places it wakes no home that stands aside.
+ * */
 static PS_ALWAYS_INLINE void enqueue_fresh(struct vp *target, struct psthread *t, enum ps_end end)
 {
     struct ps_queue *q = &target->queue;
