@@ -63,7 +63,7 @@ void ort_depend_give(struct ort_depend_node *node);
  * none. */
 void ort_depend_node_release(struct ps_magazine *nodes, struct ort_depend_node *node);
 
-/* Whether the node has no predecessors, or all are complete. */
+/* Returns true if the node has no predecessors, or if all of them are complete. */
 static inline bool ort_depend_node_is_ready(const struct ort_depend_node *node)
 {
     return ps_load_seq(&node->missing) == 0;

@@ -78,8 +78,8 @@ void ort_task_frames_drain(struct ort_task_member *m)
 
 /* --- calls --- */
 
-/* Whether the task may run in a frame: there is one, and no tool or thread sanitizer must be told of the task.
- * *discarded: the task is cancelled, and must not run. */
+/* Returns true if the task may run in a frame: there is memory for one, and no tool or thread sanitizer must be told of
+ * the task. *discarded becomes true if the task is cancelled, and must not run. */
 static PS_ALWAYS_INLINE bool may_call(struct ort_thread *thread, bool *discarded)
 {
     unsigned traced = ort_tasks_traced();

@@ -203,7 +203,7 @@ void ort_task_discard(struct ort_thread *thread, struct ort_task *t) { ort_task_
 
 /* --- the fast path --- */
 
-/* Whether a task that the caller makes now may take the fast path. */
+/* Returns true if a task that the caller makes now may take the fast path. */
 static inline bool takes_fast_path(struct ort_thread *thread)
 {
     return !PS_UNLIKELY(ort_tasks_traced()) && PS_LIKELY(ps_deque_has_room_owner(&ort_tasks(thread)->deque)) &&

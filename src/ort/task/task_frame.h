@@ -30,8 +30,8 @@ void ort_task_frame_outlives(struct ort_task *t);
 /* Called when the member's chain has no free frame: adds one at its end. False: no memory. */
 bool ort_task_frame_add(struct ort_thread *thread);
 
-/* Whether a task may run in a frame: the chain has a free one, and the running task has no ICVs of its own. flags: the
- * running task's. */
+/* Returns true if a task may run in a frame: the chain has a free one, and the running task has no ICVs of its own.
+ * flags: the running task's. */
 static PS_ALWAYS_INLINE bool ort_frame_may_be(struct ort_thread *thread, unsigned flags)
 {
     return !PS_UNLIKELY(flags & ORT_TASK_OWN_ICV) && PS_LIKELY(ort_tasks(thread)->frame != NULL);
@@ -66,7 +66,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter(struct ort_thread *thre
     return ort_frame_enter_from(thread, flags, ort_task_flags_of(thread->task));
 }
 
-/* Whether t, a frame whose body is done, has left nothing behind. */
+/* Returns true if t, a frame whose body is done, has left nothing behind. */
 static PS_ALWAYS_INLINE bool ort_frame_is_over(struct ort_task *t)
 {
     return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) &&

@@ -62,13 +62,13 @@ struct ort_wait {
     struct ort_task *told; /* written by the waker: the task for which it wakes the member; NULL: no task */
 };
 
-/* Whether the event that `wait` describes has come. */
+/* Returns true if the event that `wait` describes has come. */
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *wait);
 /* Puts the caller into the list of sleepers, and looks for a task once more. If it finds none, and its wait is not
  * over, it sleeps until another thread wakes it. Returns a task that the caller must run; NULL: the wait is over, or
  * another member has taken the task. [switches] */
 struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *wait);
-/* Whether some ready task of the team is still in a queue. */
+/* Returns true if some ready task of the team is still in a queue. */
 bool ort_task_any(struct ort_team *team);
 /* Called by a member: calls one helper, so that it looks for tasks. Does not call one while a helper that was called
  * earlier has yet to look. Returns true if a helper is coming. Returns false if it could call none; one that was called
@@ -185,10 +185,10 @@ void ort_depend_table_free(struct ort_depend_table *table);
 
 /* --- cancel.c --- */
 
-/* Whether `group`, or a group around it, is cancelled. */
+/* Returns true if `group`, or a group around it, is cancelled. */
 bool ort_task_group_is_cancelled(struct ort_taskgroup *group);
-/* Whether a task of this group that is made now, or has not begun, must not run: the region or a group around the task
- * is cancelled. */
+/* Returns true if a task of this group that is made now, or has not begun, must not run: the region or a group around
+ * the task is cancelled. */
 static inline bool ort_task_is_cancelled(struct ort_team *team, struct ort_taskgroup *group)
 {
     uint32_t cancelled = ps_load_acquire(&team->tasks.cancelled);

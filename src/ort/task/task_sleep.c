@@ -145,7 +145,7 @@ PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
         ee_team_help(&team->ee, helper->id);
 }
 
-/* Whether some deque has a task that ort_task_find would take. */
+/* Returns true if some deque has a task that ort_task_find would take. */
 static bool stands(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
@@ -171,7 +171,7 @@ static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *
     return t;
 }
 
-/* Whether t, of which the caller was told, may still be in a queue. */
+/* Returns true if t, of which the caller was told, may still be in a queue. */
 static bool may_stand(struct ort_team *team, const struct ort_task *t)
 {
     bool may = ps_load_seq(&team->tasks.priority_count) != 0;

@@ -19,7 +19,7 @@ static inline bool task_deque_full(struct ps_deque *d)
     return ps_deque_distance(d->top_seen, bottom) >= DEQUE_FULL && !ort_settings.unbounded_tasks;
 }
 
-/* Whether a task that the caller makes now must be run at once. flags: ort_task_args.flags. */
+/* Returns true if a task that the caller makes now must be run at once. flags: ort_task_args.flags. */
 static inline bool task_is_undeferred(struct ort_thread *thread, unsigned flags)
 {
     if (PS_UNLIKELY((flags & ORT_TASK_UNDEFERRED) || (thread->task->flags & ORT_TASK_FINAL) ||
