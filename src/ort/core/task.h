@@ -43,10 +43,10 @@ struct ort_taskgroup;
  * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
  * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
  * number is the sum of `own`, which only the task's member changes, and `others`, which other threads change. As a rule
- * the parent's member also finishes the child: then it needs no atomic operation. When the body is done and the sum is
- * not zero, or a deferred task has an event, the member adds `own` to `others` (ORT_TASK_MERGED). From then on the
- * thread that brings `others` to zero completes the subtree. Before that, `others` only goes down from zero, so no
- * subtraction leaves zero, and no thread completes the task too early. */
+ * the parent's member also finishes the child: then it needs no atomic operation.
+ * When the body is done and the sum is not zero, or a deferred task has an event, the member adds `own` to `others`
+ * (ORT_TASK_MERGED). From then on the thread that brings `others` to zero completes the subtree. Before that, `others`
+ * only goes down from zero, so no subtraction leaves zero, and no thread completes the task too early. */
 struct ort_count {
     int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
     _Atomic int64_t others; /* any thread: read-modify-write; the task's member: load, acquire or stronger */

@@ -5,7 +5,8 @@
  * Does: all fields of OpenMP 5.2, for any thread. native_thread_id is what gettid reports to the caller, whichever
  * thread's affinity is formatted. No two members that exist at once have the same. thread_affinity of a thread in an
  * active region is its place; if there are no places, the process's mask at the start. Outside of active regions it is
- * the present mask of the kernel thread. Callers: any thread of the program.
+ * the present mask of the kernel thread.
+ * Callers: any thread of the program.
  *
  * Shared fields: the format (affinity_var.c). `shown` of an ort_thread is written by the thread itself; in libomp's way
  * also while the thread is member 0 of an inner region.
