@@ -9,10 +9,11 @@
  * region is cancelled. So a member that makes or runs a task reads one word, instead of each group around it. Member 0
  * clears the word after the region. team.tasks.loop_cancelled is cleared by the last member that arrives at the
  * construct's closing barrier (ort_task_barrier or ort_task_barrier_cancel), and after the region. taskgroup.cancelled
- * ends with the group. A group's flag is set before a fetch-or sets the team's bit. A member that reads the bit from
- * this fetch-or (acquire load) also sees the flag. A work-sharing construct with task reductions has a group of its
- * own; `cancel taskgroup` in it cancels the group around it. Failures: none. Without OMP_CANCELLATION nothing here
- * costs more than a load. OpenMP 5.2 chapter 16. */
+ * ends with the group.
+ * A group's flag is set before a fetch-or sets the team's bit. A member that reads the bit from this fetch-or (acquire
+ * load) also sees the flag. A work-sharing construct with task reductions has a group of its own; `cancel taskgroup` in
+ * it cancels the group around it.
+ * Failures: none. Without OMP_CANCELLATION nothing here costs more than a load. OpenMP 5.2 chapter 16. */
 #include "race.h"
 #include "task_internal.h"
 
