@@ -10,7 +10,7 @@
  * E of its own (vp_home.empty, run.own_tp) for good. From then on R belongs to the root alone.
  *
  * States of a root's context (uth.vp says which vp may resume it):
- *   AT HOME   uth.vp == home. When ready, it is in home's pinned slot, from which only home takes.
+ *   AT HOME   uth.vp == home. When ready, it is in home's pinned slot, until home runs it or it is released.
  *   AWAY      uth.vp == NULL. When ready, it is in a queue like any thread, and any vp runs it, home too.
  *             Or uth.vp is the vp of the root's dedicated kernel thread (dedicated.h, thread_signal.h).
  * AT HOME -> AWAY: home_release. AWAY -> AT HOME: home_come, which the root itself calls, as a rule at the end of its
@@ -63,8 +63,8 @@ void home_begin(struct vp *vp);
 /* If the system refuses membarrier, no other thread could make the fence that a release needs. So this function lets
  * home's loop use its own storage (E above) from now on, before any release. Caller: the root, at home. */
 void home_vacate_early(struct vp *vp);
-/* Makes the storage for home's loop (E above), so that the root may be released from now on. Called by
- * the root, at home. */
+/* Makes the storage for home's loop (E above), so that the root may be released from now on. Called at home by the
+ * root. */
 void home_prepare(struct vp *vp);
 /* Called at home by a root that ends: from now on the root is not released. So after each wait it goes on at home. */
 void home_stay(struct vp *vp);
