@@ -1,7 +1,7 @@
 /* C11 atomics with the memory order in the name.
  *
- * STYLE: an order is spelled at every atomic. These macros keep that short, and add nothing else, except in builds that
- * shake (shake.h). */
+ * STYLE: an order is spelled at every atomic. These macros keep that short. In builds that shake (shake.h) an operation
+ * may wait first. */
 #ifndef PS_ATOMIC_H
 #define PS_ATOMIC_H
 
@@ -19,9 +19,9 @@
 #define ps_update_relaxed(p, v) (ps_load_relaxed(p) == (v) ? (void)0 : ps_store_relaxed(p, v))
 #define ps_store_release(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_release))
 #if defined(__aarch64__)
-/* An stlr would be enough on the processor. But qemu-user on x86 lets a later ldar overtake it, which breaks every pair
- * of "store, then load" that relies on seq_cst (as in Dekker's algorithm). An exchange costs little more, and makes
- * tests under qemu valid. */
+/* For the processor an stlr would be enough. But qemu-user on x86 lets a later ldar overtake it, which breaks every
+ * pair of "store, then load" that relies on seq_cst (as in Dekker's algorithm). An exchange costs little more, and
+ * makes tests under qemu valid. */
 #define ps_store_seq(p, v) (ps_shake(), (void)atomic_exchange_explicit((p), (v), memory_order_seq_cst))
 #else
 #define ps_store_seq(p, v) (ps_shake(), atomic_store_explicit((p), (v), memory_order_seq_cst))
@@ -60,8 +60,8 @@
     (ps_shake(),                   \
      atomic_compare_exchange_strong_explicit((p), (expected), (v), memory_order_seq_cst, memory_order_seq_cst))
 #define ps_fence_seq() atomic_thread_fence(memory_order_seq_cst)
-/* A barrier for the compiler only: one side of a pair whose other side makes a fence in all kernel threads
- * (os_fence_all). */
+/* Orders accesses for the compiler alone. That is enough where the other thread calls os_fence_all, which makes a fence
+ * in every running kernel thread. */
 #define ps_fence_compiler() atomic_signal_fence(memory_order_seq_cst)
 
 #endif

@@ -58,8 +58,8 @@ static void put_signed(struct line *l, intmax_t n)
     put_number(l, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, 10);
 }
 
-/* Supports %s %d %u %ld %lu %lld %llu %zu %x %p %%, which are all that the lines use (tests/structure/formats.py checks
- * that). vsnprintf may allocate, and may not be called in a signal's handler. */
+/* Does what vsnprintf does, for the conversions that check.h names (tests/structure/formats.py checks the lines).
+ * vsnprintf itself may allocate, so a signal's handler may not call it. */
 static void format_line(struct line *l, const char *fmt, va_list *ap)
 {
     for (; *fmt != '\0'; fmt++) {

@@ -13,11 +13,10 @@
 #include "compiler.h"
 
 PS_NORETURN PS_COLD void ps_fatal(const char *fmt, ...) PS_PRINTF(1, 2);
-/* A mark at the beginning of each warning, which tools for another OpenMP runtime search for; or "". Written by a
- * constructor, before main. */
+/* The beginning of each warning, by which tools for another OpenMP runtime find it; or "". A constructor of this
+ * library writes it. */
 extern const char *ps_warn_mark;
-/* True: the program or its user has turned warnings off (KMP_WARNINGS). Written by a constructor, or by a later call of
- * the program. */
+/* True: ps_warn writes nothing. Set by KMP_WARNINGS, or by a call of the program. */
 extern bool ps_warn_quiet;
 PS_COLD void ps_warn(const char *fmt, ...) PS_PRINTF(1, 2);
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #ifndef PS_CACHE_LINE    /* a target without data caches defines it when it is built */
-#define PS_CACHE_LINE 64 /* bytes; the unit of false sharing on every processor with an operating system */
+#define PS_CACHE_LINE 64 /* bytes; the unit of false sharing */
 #endif
 #ifndef PS_LINE_ALIGN /* a target without data caches may pack fields more closely */
 #define PS_LINE_ALIGN PS_CACHE_LINE
@@ -29,8 +29,8 @@
 #define PS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PS_NORETURN __attribute__((noreturn))
 #define PS_COLD __attribute__((cold))
-/* The function begins on a cache line, whatever is linked before it. For functions so short that the alignment is
- * measurable (a barrier's member: 1.3 ns of 16). */
+/* The function begins on a cache line, whatever is linked before it. For functions so short that their alignment
+ * changes their time (a barrier's member: 1.3 ns of 16). */
 #define PS_CODE_ALIGNED __attribute__((aligned(64)))
 #define PS_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #define PS_EXPORT __attribute__((visibility("default")))

@@ -1,12 +1,12 @@
 /* Layout tables: they tell a debugger or another process where the runtime's state lies. Such a reader has only the
  * loaded objects: no debug information, and no source of the same version.
  *
- * A table is one exported symbol, ps_debug_layout (user-level threads) or ort_debug_layout (the OpenMP core): a head,
- * then fields up to one with an empty name. A field is a name and a number: "vp.current" is the offset of a member,
- * "sizeof.uth" a size, "&ps_rt" an address, "wait.mutex" a constant. A reader takes the fields that it knows by name,
- * and relies on no order. So fields may be added and removed, and `version` changes only when a name changes its
- * meaning. The tables are constant. Read by tools/gdb and by dump.c (psrun dump). Similar to libthread_db's symbols and
- * Go's runtime tables. Rejected: DWARF (installations are stripped). */
+ * A table is one exported symbol, such as ps_debug_layout (user-level threads) or ort_debug_layout (the OpenMP core).
+ * It has a head, then fields up to one with an empty name. A field is a name and a number: "vp.current" is the offset
+ * of a member, "sizeof.uth" a size, "&ps_rt" an address, "wait.mutex" a constant. A reader takes the fields that it
+ * knows by name, and relies on no order. So fields may be added and removed, and `version` changes only when a name
+ * changes its meaning. The tables are constant. Readers are tools/gdb, dump.c (psrun dump) and libompd.so. Similar to
+ * libthread_db's symbols and Go's runtime tables. Rejected: DWARF (installations are stripped). */
 #ifndef PS_DEBUG_LAYOUT_H
 #define PS_DEBUG_LAYOUT_H
 

@@ -2,7 +2,7 @@
  * from other objects.
  *
  * The functions read memory that the dynamic linker has mapped, so the object must stay loaded meanwhile. Callers are
- * inside dl_iterate_phdr, or in the object itself. */
+ * inside dl_iterate_phdr, or were called by code of the object. */
 #ifndef PS_LOADED_OBJECT_H
 #define PS_LOADED_OBJECT_H
 

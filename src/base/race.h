@@ -4,8 +4,9 @@
  * start and end of a region, a barrier, a lock or a task order the program's reads and writes. Without these calls the
  * sanitizer would report races where there are none. ps_race_release publishes under an address what the caller has
  * done so far. ps_race_acquire orders the caller after everything that was published under the address. More order than
- * OpenMP gives would hide races; less would invent some. So src/ort makes each call where the specification has its
- * flush and its happens-before (OpenMP 5.2 section 1.4.6), for both kinds of entities.
+ * OpenMP gives would hide races; less would invent some. So src/ort makes its calls where the specification has a flush
+ * and a happens-before (OpenMP 5.2 section 1.4.6). src/psthreads makes calls for the threads and objects of its own
+ * interface.
  *
  * A constructor looks for the sanitizer when the runtime is loaded (race.c). Without it a call is a compare with memory
  * and a predictable branch. A build that is itself compiled with the sanitizer makes no calls: the sanitizer sees its
