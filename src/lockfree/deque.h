@@ -29,9 +29,9 @@
 
 enum { PS_DEQUE_FENCED = 0, PS_DEQUE_UNFENCED = 1, PS_DEQUE_ANNOUNCED = 2, PS_DEQUE_STATE = 3, PS_DEQUE_TURN = 4 };
 
-/* ps_deque_calm_owner looks once in this many calls, and returns true if no item was stolen since its last look. A
- * fence costs about 20 cycles. To become fenced again costs about a hundred where the owner answers. So a thief that
- * comes right after the deque has become unfenced costs less than the fences of the calls before. Tests make it 1. */
+/* ps_deque_calm_owner looks once in this many calls. A fence costs about 20 cycles. To make an unfenced deque fenced
+ * costs about a hundred if the owner answers. So a thief that comes right after the deque has become unfenced causes
+ * less cost than the fences of that many calls. Tests make it 1. */
 #ifndef PS_DEQUE_CALM
 #define PS_DEQUE_CALM 64
 #endif
@@ -83,7 +83,7 @@ struct ps_deque {
     /* The owner's line: thieves read bottom and buffer only when they come to steal. */
     PS_LINE_ALIGNED _Atomic ps_deque_index bottom;
     _Atomic(struct ps_deque_buffer *) buffer;
-    ps_deque_index top_seen; /* owner: a lower bound of top; with it push need not read the thieves' line */
+    ps_deque_index top_seen; /* owner: a lower bound of top, with which push rarely reads the thieves' line */
     _Atomic uintptr_t watch;
     ps_deque_index own_tops; /* owner: how often it has moved top itself */
     ps_deque_index
@@ -111,8 +111,8 @@ static inline bool ps_deque_is_unfenced_owner(struct ps_deque *d)
     atomic_signal_fence(memory_order_seq_cst);
     return (ps_load_relaxed(&d->watch) & PS_DEQUE_UNFENCED) != 0;
 }
-/* Returns true if nothing was stolen lately, and os_fence_all works: then the deque may become unfenced. Owner only;
- * called now and then. */
+/* Returns true if no item was stolen since its last look, and os_fence_all works: then the deque may become unfenced.
+ * Looks at one call in PS_DEQUE_CALM, and returns false at the others. Owner only. */
 bool ps_deque_calm_owner(struct ps_deque *d);
 /* Makes the deque, which is fenced, unfenced; then makes a fence. Owner only. After this call the owner must look
  * whether some thread sleeps and relies on being woken for items pushed from here on. If so, it calls

@@ -1,12 +1,13 @@
 /* Free slots: a few free pieces of memory of one kind, which owners that end leave for later owners.
  *
  * Does: keeps at most PS_FREE_SLOTS pieces. Does not: get memory or give it back; order the pieces. A client that finds
- * no empty slot for a piece gives the piece back to the system; one that finds no piece gets a new one there. There is
- * no lock: a signal handler may need a piece while the kernel thread that it interrupts leaves one.
+ * no empty slot for a piece gives the piece back to the system. A client that finds no piece gets a new one from the
+ * system. There is no lock: a signal handler may need a piece while the kernel thread that it interrupts leaves one.
  *
  * Callers: any kernel thread. A slot changes from NULL to a piece by compare-and-swap (release), and from a piece to
  * NULL by exchange (acquire). So what the last owner wrote into a piece happens before what the next owner reads of it.
- * An exchange takes whatever is in the slot by then, so no owner relies on what it has seen there before (ABA).
+ * An exchange takes whatever is in the slot at that moment, so no owner relies on what it has read from the slot before
+ * (ABA).
  * A forked child. If another thread was leaving or taking a piece during the fork, that piece is lost. Memory is copied
  * page by page, so the contents of a piece may be older in the child than the slot that has the piece. A client that
  * reads its pieces must take all of them out in the child, and forget them.

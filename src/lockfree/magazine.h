@@ -5,8 +5,8 @@
  * is. Its clients do both: stacks (src/uth), thread descriptors (src/psthreads), tasks and dependence nodes (src/ort).
  *
  * A free piece holds two links (struct ps_piece). Its client lays them over fields that are not needed while the piece
- * is free. The client passes the number of pieces in a batch to each call; it is one constant for a magazine and its
- * depot.
+ * is free. The client passes the number of pieces in a batch to the calls that need it; it is one constant for a
+ * magazine and its depot.
  *
  *   magazine   a list of at most two batches, the piece used last first
  *   depot      `batches`, each of exactly that many pieces; and `loose`, the pieces of a batch that is not full yet
@@ -18,7 +18,7 @@
  * happens before what the next owner reads of it. A forked child forgets what the depot had (ps_depot_forget): a kernel
  * thread that is not in the child may have held the lock. Failures: none. Cost: push, pop: some loads and stores.
  * Rejected: a second list for a whole batch. It saves the walk to the middle of the list, but each member of a team has
- * four magazines, and would need a cache line more. An array of slots that are filled by compare-and-swap: it has a
+ * several magazines, and would need a cache line more. An array of slots that are filled by compare-and-swap: it has a
  * bound, but memory that never goes back to the system must not have one.
  * Model: tests/models/magazine.pml. Paper: psthreads-2009 section 2.3 (recycling through local queues). */
 #ifndef PS_MAGAZINE_H

@@ -15,8 +15,8 @@
  * Rejected: ticket and queue locks. Where one waiter in line is preempted, all behind it wait (a convoy).
  * Paper: balder-threads-2004, figure 2. This is its spinning half; the blocking half is the scheduler's.
  *
- * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c), which is the other
- * column of the paper's table 1. The size, the all-zero free state and the rules for callers stay the same. */
+ * PS_PORTABLE: every lock is made of a POSIX mutex and a condition variable instead (spin_posix.c). The size, the
+ * all-zero free state and the rules for callers stay the same. */
 #ifndef PS_SPIN_H
 #define PS_SPIN_H
 
@@ -57,7 +57,7 @@ static inline void ps_spin_unlock(struct ps_spin *lock) { ps_store_release(&lock
 
 #endif
 
-/* Returns true if some thread holds the lock. A hint, for checks only. */
+/* Returns true if some thread holds the lock. A hint: another thread may take or release it at any time. */
 static inline bool ps_spin_is_held(struct ps_spin *lock) { return ps_load_relaxed(&lock->word) != 0; }
 
 #endif

@@ -11,12 +11,12 @@
  * by the same rule: the holder runs on another kernel thread, and does not switch before it releases the lock.
  *
  * A lock keeps its four bytes, zero when free, so that public objects have one size and one static initialiser. A POSIX
- * mutex does not fit there; so a lock's address is hashed to an entry in a table of mutexes. An entry's mutex guards
- * the words of all locks that hash to it. A thread that finds its lock's word set waits on the entry's condition
+ * mutex does not fit into four bytes; so a lock's address is hashed to an entry in a table of mutexes. An entry's mutex
+ * guards the words of all locks that hash to it. A thread that finds its lock's word set waits on the entry's condition
  * variable. The release of a lock wakes all kernel threads that wait at its entry, also for other locks. Each of them
  * looks at its own lock's word again.
- * A forked child makes the entries anew before it does anything else, because the threads in their critical sections
- * are not in the child. The locks' words stay as they are.
+ * A fork handler makes the entries anew in the child, because the threads in their critical sections are not there. The
+ * locks' words stay as they are.
  * Rejected: to hold the entry's mutex for as long as the lock (a thread with two locks of one entry would deadlock with
  * itself). pthread_spinlock_t in the four bytes (in glibc's x86-64 port zero means held).
  * Cost: two mutex pairs a critical section, and a condition variable where it is contended. */
@@ -44,7 +44,7 @@ static void make_entries(void)
 }
 
 /* Registered by an early constructor: a child runs its fork handlers in the order of their registration, so this one
- * comes first. */
+ * comes before those of later constructors. */
 __attribute__((constructor(101))) static void spin_watch_forks(void) { pthread_atfork(NULL, NULL, make_entries); }
 
 static struct entry *spin_entry(const struct ps_spin *lock)
