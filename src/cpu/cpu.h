@@ -21,7 +21,7 @@
  * Publication: the write to *save happens before anything that runs in `to`. Once `to` runs, it may publish *save by a
  * release store. A kernel thread that reads this store by an acquire load may then switch to *save.
  *
- * Cost: assembly ports save and restore callee-saved registers only; no system call.
+ * Cost: assembly ports save and restore the callee-saved registers and the floating-point state; no system call.
  * Paper: psthreads-2009 section 2.1 (UTHLIB on jmpbuf, ucontext or POSIX threads). */
 #ifndef PS_CPU_H
 #define PS_CPU_H

@@ -16,8 +16,8 @@
 
 #define CPU_PORT_NAME "posix"
 #define CPU_CARRIES_TLS 1
-/* On some processors the C library asks for 128 KiB and places static thread-local storage in them. Thread sanitizer
- * has much of that storage. */
+/* On some processors the C library refuses stacks below 128 KiB, and places static thread-local storage in them. Thread
+ * sanitizer has much of that storage. */
 #define CPU_STACK_MIN (PS_TSAN ? 2u << 20 : 256u << 10)
 
 typedef void cpu_posix_entry_fn(void *transfer, void *arg);

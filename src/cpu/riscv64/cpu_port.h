@@ -10,7 +10,7 @@
  *   sp + 112   fs0 ... fs11 (12 x 8)   unused without float registers
  *   sp + 208   unused
  *
- * The switch does not touch gp, which belongs to the process, and tp, which belongs to the kernel thread.
+ * The switch does not touch gp and tp.
  *
  * V: a function of the standard calling convention, as cpu_switch is, keeps no vector register for its caller, nor vl,
  * vtype, vxrm and vxsat. A function of the vector convention keeps v1 to v7 and v24 to v31. It saves them itself before
