@@ -1,8 +1,8 @@
 /* The operating-system contract. src/os/linux and topology.c implement it; src/os/posix has another park and wake,
  * src/os/bare a part of the contract without a system.
  *
- * Functions that can fail return 0 or a positive errno value, unless their comment says otherwise. All are
- * thread-safe. */
+ * Unless its comment says otherwise, a function that can fail returns 0 or a positive errno value, and any thread may
+ * call it at any time. */
 #ifndef PS_OS_H
 #define PS_OS_H
 
@@ -48,7 +48,8 @@ void os_stack_idle(void *stack, size_t usable, size_t keep);
 size_t os_memory_left(void);
 /* Returns how many mappings a process may have; SIZE_MAX: unknown. Reads a file. */
 size_t os_mappings_max(void);
-/* Returns how many mappings each further stack costs: 2, or 0 where guards are marks in the page table. */
+/* Returns how many mappings a stack costs: 0 if guards can be marks in the page table, else 2. The first stacks cost 2
+ * in any case (linux/memory.c). */
 unsigned os_stack_mappings(void);
 /* Called after `bytes` of memory were refused. Returns which limit was reached, as words for a report. Reads files. */
 const char *os_memory_limit(size_t bytes);
@@ -57,15 +58,15 @@ const char *os_memory_limit(size_t bytes);
 
 /* Starts a kernel thread, which calls start(arg). With block_signals start() begins with all signals blocked. EAGAIN:
  * the system refuses a kernel thread. *out is a handle: every started thread must be joined or detached by it.
- * stack_bytes 0: the system's default. Under a sanitizer whose allocator has no fork handlers, no fork happens while
- * the thread begins or ends (fork_gate.c). That holds once os_objects_init has been called. */
+ * stack_bytes 0: the system's default. Once os_objects_init has been called, a fork waits while the thread begins or
+ * ends, if a sanitizer's allocator has no fork handlers (fork_gate.c). */
 typedef uintptr_t os_thread;
 int os_thread_start(os_thread *out, void *(*start)(void *), void *arg, size_t stack_bytes, bool block_signals);
 /* Returns whether the calling code runs inside of os_thread_start. The runtime's pthread_create, which stands before
  * the C library's, and fork handlers (fork_gate.c) call this function. */
 bool os_thread_is_starting(void);
-/* os_signals_keep stores a signal mask, and os_signals_deferred returns it. Called by one thread at a time, before the
- * kernel thread that reads the mask is started. */
+/* A signal mask for kernel threads that are started with all signals blocked. os_signals_keep stores it, before such a
+ * kernel thread is started. os_signals_deferred returns it to that kernel thread. */
 void os_signals_keep(uint64_t mask);
 uint64_t os_signals_deferred(void);
 void os_thread_join(os_thread t);
@@ -340,7 +341,8 @@ struct os_ranks {
 void os_ranks(struct os_ranks *out);
 /* Returns how many of `usable` processors this rank should use. quota: the quota of all ranks together; 0: none. */
 unsigned os_rank_share(unsigned usable, unsigned quota);
-/* Returns the processor on which the caller runs now, by the C library. Called in the block of the thread that runs. */
+/* Returns the processor on which the caller runs now, by the C library. The thread pointer must be that of the thread
+ * that runs. */
 int os_current_cpu(void);
 /* Returns the processor on which the caller runs now, by a system call: any kernel thread may call it, in any block. */
 int os_cpu_here(void);
@@ -397,7 +399,7 @@ void os_env_check_names(const char *prefix, const char *const *names, unsigned n
  * with variable, value and `instead`. */
 bool os_env_unsigned(const char *name, unsigned long min, unsigned long max, unsigned long *out, const char *instead);
 /* Reads a size with a unit B, K, M, G, T, P or E, in any case, perhaps with a B after the unit; blanks may stand around
- * the number and after the unit. A bare number is in units of `default_unit` bytes. */
+ * the number and after the unit. A bare number is in units of `default_unit` bytes. Otherwise as os_env_unsigned. */
 bool os_env_size(const char *name, size_t default_unit, size_t *out_bytes, const char *instead);
 
 #endif

@@ -1,9 +1,9 @@
 /* The contract of os.h without an operating system: memory of the clusters, the board's processors, its clock.
  *
- * Only what the OpenMP core and the lock-free room call is here; the rest of os.h is for kernel threads. A core carries
- * one thread and never gives it up, so to wait is to read a word repeatedly. os_fence_all returns true if memory is
- * sequentially consistent without fences; otherwise it returns false, because there is no such fence. Processors are
- * numbered cluster by cluster.
+ * Of os.h this file has what bare metal needs; the rest is for kernel threads. For programs it has usleep, gettimeofday
+ * and write. A core carries one thread and never gives it up, so to wait is to read a word repeatedly. os_fence_all
+ * returns true if memory is sequentially consistent without fences; otherwise it returns false, because there is no
+ * such fence. Processors are numbered cluster by cluster.
  * The environment is read by src/os/linux/env.c, which calls only the C library. */
 #include "os.h"
 
@@ -43,7 +43,7 @@ bool os_fence_all(void)
 bool os_fence_all_ready(void) { return board_in_order(); }
 uint64_t os_now_ns(void) { return board_now_ns(); }
 
-/* For programs. No other thread could use the core meanwhile, so it spins. */
+/* For programs. usleep spins, because no other thread could use the core. */
 int usleep(useconds_t us)
 {
     for (uint64_t end = os_now_ns() + (uint64_t)us * 1000; os_now_ns() < end;)

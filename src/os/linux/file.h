@@ -1,6 +1,6 @@
-/* Files of the system, for the runtime. The C library's open and read are cancellation points. If a thread of the
- * program were cancelled there, it would leave the runtime in the middle of its work, and with its locks. The functions
- * here are no cancellation points, and keep errno. */
+/* Files of the system, for the runtime. The C library's open and read are cancellation points. A thread of the program
+ * that is cancelled in such a call would leave the runtime in the middle of its work, with its locks held. The
+ * functions here are no cancellation points, and keep errno. */
 #ifndef PS_OS_LINUX_FILE_H
 #define PS_OS_LINUX_FILE_H
 

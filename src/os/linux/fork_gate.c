@@ -14,7 +14,7 @@
  *
  * `gate` counts parties (a maker, a thread that begins, a joiner), and has CLOSED during a fork. `ending` is a robust
  * mutex that a thread takes as it ends. A party, and a thread that ends, blocks all signals, because a handler may
- * fork. No thread waits longer than PATIENCE_S. A fork that has waited so long goes on, and its child may find a lock
+ * fork. No wait lasts longer than PATIENCE_S. A fork that has waited so long goes on, and its child may find a lock
  * held. Protocol, proof, rejected designs: tests/models/fork_gate.md; model: fork_gate.pml. */
 #include "fork_gate.h"
 

@@ -2,8 +2,9 @@
  *
  * Does: anonymous private maps, stacks with one guard page below. Does not: cache, or call malloc; callers that need
  * cheap memory keep what they got (uth's caches, slabs).
- * Callers: any thread, on any stack, holding any lock. Failures: NULL; errno is kept. Cost: one system call (a stack:
- * two to map, three from 2 MB on if guards are mappings), and a page fault at the first touch of each page.
+ * Callers: any thread, on any stack, holding any lock (for os_stacks_look, no lock). Failures: NULL; errno is kept.
+ * Cost: one system call (a stack: two to map, three from 2 MB on if guards are mappings), and a page fault at the first
+ * touch of each page.
  *
  * Layout of a stack's map, low to high:   [guard page][usable ... top)
  *

@@ -2,10 +2,10 @@
  *
  * Does: affinity masks by system calls, with masks of any size; the number worth using, from mask and quota (quota.c).
  * Does not: read the topology (topology.c).
- * Callers: any thread, on any stack. Shared state: the mask at start, written while the library is loaded (by
- * os_affinity_narrow, too), and only read afterwards; the first quota, a single number, written by compare-and-swap.
- * Failures: positive errno values; os_num_procs returns 1. Cost: one system call. os_num_procs also reads the files of
- * quota.c, some tens of microseconds: callers on a hot path keep its result.
+ * Callers: any thread, on any stack. Shared state: the mask at start, written while the library is loaded, and by
+ * os_affinity_narrow before processors are first counted; the first quota, a single number, written by
+ * compare-and-swap. Failures: positive errno values; os_num_procs returns 1. Cost: one system call. os_num_procs also
+ * reads the files of quota.c, some tens of microseconds: callers on a hot path keep its result.
  *
  * Rejected: the C library's cpu_set_t (1024 processors); reading the mask at the first need instead of at the start (if
  * the initial thread is bound by then, the machine would shrink to its place). */

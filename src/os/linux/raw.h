@@ -1,4 +1,4 @@
-/* System calls without the C library: for what the runtime asks of the kernel about its own kernel thread.
+/* System calls without the C library: for what the runtime itself asks of the kernel.
  *
  * The drop-in interposes some of the C library's functions for the program's threads (src/identity); the runtime's own
  * calls must not arrive there. raw_call returns what the kernel returns: -errno on a failure. errno is kept. */

@@ -2,7 +2,8 @@
  *
  * Does: starts kernel threads through the C library, so that thread-local storage, malloc and debuggers know them. Does
  * not: pool them, bind them (processors.c), or decide how many there are.
- * Callers: any thread, on any stack. The signal mask is the calling kernel thread's, and is restored on return.
+ * Callers: any thread, on any stack. With block_signals, all signals are blocked on the calling kernel thread while it
+ * makes the new one.
  * States of a handle: started -> joined or detached, once; afterwards the handle is invalid.
  * Failures: EAGAIN if the system refuses a thread for any reason. Cost: some tens of microseconds.
  *
