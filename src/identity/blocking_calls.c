@@ -2,9 +2,10 @@
  * meanwhile. See blocking.h and calls.h.
  *
  * A spare is needed only if work is ready behind the caller, and the call will wait. Whether it will wait is found out
- * before the call. For a descriptor that blocks, the runtime calls poll with a time-out of 0. For read and pread of a
- * file it tries to read the first and the last byte from memory (RWF_NOWAIT). For a semaphore it reads the value. A
- * call whose flags or time-out forbid waiting does not wait. All other calls are taken to wait. */
+ * before the call. For a read, a write or an accept on a descriptor that blocks, the runtime calls poll with a time-out
+ * of 0. For read and pread of a file it tries to read the first and the last byte from memory (RWF_NOWAIT). For a
+ * semaphore it reads the value. A call whose flags or time-out forbid waiting does not wait. All other calls are taken
+ * to wait. */
 #define _GNU_SOURCE
 #include "calls.h"
 

@@ -10,8 +10,8 @@
  * The dynamic linker finds these functions before the C library's: it searches a program's libraries in order, and the
  * C library comes last. For a program in which the C library does not come last, psrun preloads the runtime. Each
  * function has the C library's version nodes for this processor (glibc_nodes.h, made by cmake/symbols.cmake). The
- * runtime itself asks the kernel (src/os/linux/raw.h). All files of this folder are linked in, or none: without them
- * the kernel would get numbers that only the runtime knows (uth_tls_number_blocks).
+ * runtime itself asks the kernel (src/os/linux/raw.h). The files below are linked in together or not at all: if one
+ * were missing, the kernel would get numbers that only the runtime knows (uth_tls_number_blocks).
  *
  *   state.c            what a kernel thread has: number, scheduling, name, time; handles.c: by a thread's handle
  *   signals.c          masks, waits for signals, the alternate stack; handlers.c: signals' handlers

@@ -10,8 +10,9 @@
  * `installed` has the program's handler and these two flags for each signal. An entry counts while the kernel's action
  * is call_handler. The entry is written before that action is set, so that a signal that comes at once finds it. A
  * signal that is on its way while the program sets another handler may find the new handler. One lock guards changes.
- * All signals are blocked meanwhile, since handlers make these calls too. A child between vfork and exec has its own
- * actions, but shares the parent's memory: call_handler is not put before handlers that such a child sets.
+ * While a thread has the lock, it blocks all signals, since handlers make these calls too. A child between vfork and
+ * exec has its own actions, but shares the parent's memory: call_handler is not put before handlers that such a child
+ * sets.
  *
  * siginterrupt, system, abort and posix_spawn change or keep the kernel's action inside the C library, and are right as
  * they are. The runtime does not see actions that are set by the system call itself, by the C library for its own

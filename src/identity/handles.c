@@ -181,7 +181,7 @@ static bool direct(pthread_t thread, int number, const union sigval *value, int 
     if (block != NULL && number == 0) /* number 0: the caller only asks whether the thread exists */
         tid = block->adopted ? *block->tid : ps_number_of(block);
     else if (block == uth_tls_current() && block != NULL && !ps_dedicate_self())
-        tid = os_thread_id(); /* in a handler, for example: to the kernel thread that runs the caller */
+        tid = os_thread_id(); /* not dedicated, as in a handler: sends to the kernel thread that runs it */
     else if (block != NULL)
         tid = ps_dedicated_number(block);
     else if (number != 0 && thread != pthread_self())

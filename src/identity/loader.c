@@ -4,7 +4,7 @@
 
 #include "layer.h"
 
-/* Called by the first function of each object (_init, of the C library's crti.o), which calls __gmon_start__ for gprof
+/* Called by the first function of most objects (_init, of the C library's crti.o), which calls __gmon_start__ for gprof
  * if it is defined. By then the dynamic linker has relocated the object and all that it loads with it, and none of
  * their code has run: constructors come later. The C library has initialised the objects' thread-local variables in the
  * threads that it knows, and blocks get theirs here.

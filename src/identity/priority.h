@@ -4,9 +4,9 @@
  * the watchdog) begins with those of the program's first thread that uses the library, and keeps them. Another root may
  * differ: a thread that is to run in the background, or in real time. Members of such a root's outermost regions begin
  * with the root's nice value and policy, as kernel threads that it starts would (VP_STARTS). Before the region begins,
- * the root's kernel thread starts a dedicated kernel thread for each member (dedicated.h). These stay with the members'
- * blocks, so the members of a later region are the same kernel threads. What the root sets after its first region does
- * not change them, as with a pool of kernel threads. Members of inner regions have what the pool has.
+ * the root's kernel thread starts a dedicated kernel thread for each member (dedicated.h). These kernel threads stay
+ * with the members' blocks, so the members of a later region run on the same ones. What the root sets after its first
+ * region does not change them, as with a pool of kernel threads. Members of inner regions have what the pool has.
  *
  * While a root's priority differs from the pool's, no member runs on the root's kernel thread (VP_OTHER_PRIORITY). Such
  * a root starts no kernel threads of the pool, which would begin with its priority: it asks the watchdog to start them

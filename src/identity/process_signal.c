@@ -51,8 +51,8 @@ static bool passed_on(struct vp *vp, int tid, int number, const void *info, void
  *    a fault; or no thread has a    here
  *    block (ps_tls_on)
  *    a poke                         here, if there is a letter for the block that is current (thread_signal.h)
- *    in a block, or in a root's     here, as that thread: the kernel has chosen
- *    storage
+ *    in a block, or on a root's     here, as that thread: the kernel has chosen
+ *    own stack
  *    a dedicated kernel thread,     nowhere yet: deferred for its thread (thread_signal.h), or passed on to the process
  *    outside of its block
  *    at a root's home, to a root    on the root's dedicated kernel thread, if it has one: the signal is sent there
@@ -80,7 +80,7 @@ static bool comes_here(struct vp *vp, int number, void *info, void *frame)
         const struct vp *own = block ? ps_load_acquire(&block->dedicated) : NULL;
         int tid = own && vp_home(vp)->empty && sent != OS_SIGNAL_TO_PROCESS ? ps_load_relaxed(&vp_run(own)->tid) : 0;
         bool in_root = tp == (block ? block->tp : vp_run(vp)->own_tp);
-        /* On the root's own stack, or where the root has no other kernel thread that could take the signal. */
+        /* The handler runs here on the root's own stack, and where the root has no kernel thread for signals. */
         if (in_root && ((vp_run(vp)->uth == vp_run(vp)->own_uth && !vp_switches(vp)) || !tid))
             return true;
         if (tid)

@@ -17,8 +17,8 @@ HIDDEN int static_getcpu(void);
 HIDDEN int static_nice(int increment);
 extern int clock_of_thread(pthread_t thread, clockid_t *clock) __asm__("__pthread_getcpuclockid");
 
-/* Returns the number of a kernel thread, which is part of the number of its clock (the kernel makes one from the
- * other). -1: an error. */
+/* Returns the number of a kernel thread, which the kernel has made part of the number of the thread's clock. -1: an
+ * error. */
 static int number_of_kernel_thread(pthread_t thread)
 {
     clockid_t clock;

@@ -108,7 +108,7 @@ PS_EXPORT int interposed_sched_getcpu(void)
     unsigned cpu;
     if (PS_LIKELY(home_number() == 0))
         return CALL_NEXT(sched_getcpu)();
-    be_dedicated(); /* the caller's dedicated kernel thread may use home's processors */
+    be_dedicated(); /* then the caller runs where its home may run */
     return syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 ? (int)cpu : -1;
 }
 VERSIONS(sched_getcpu, GLIBC_2_6);
