@@ -20,7 +20,7 @@
  * If PSTHREADS_CENSUS names a file, each process appends its lines there when it ends, in one write. Each line then
  * begins with the process's number and a tab. The first line of a process has only two fields after the number: the
  * word "process", and the command line. A process that ends by _exit or by a signal writes nothing.
- * PSTHREADS_CENSUS_AT=idle: the process writes earlier, once it has been idle for a second.
+ * PSTHREADS_CENSUS_AT=idle: the process writes once it has been idle for a second, and not again at its end.
  *
  * The census opens no library and starts no pool: a library is not asked if the question would do that. */
 #include "pools.h"
@@ -106,7 +106,7 @@ static void find_functions_of_fftw(struct pool *p, const struct object *o, const
     bool by_openmp = ps_loaded_wants(wants, "GOMP_parallel") || ps_loaded_wants(wants, "__kmpc_fork_call");
     p->facts.layer = by_openmp ? "openmp" : "pthreads";
     while (!find_of_fftw(o, fftw_letters[p->form], "init_threads"))
-        p->form++; /* one exists: known_kind_of has found it */
+        p->form++; /* ends: known_kind_of has found one of them */
     p->threads = find_of_fftw(o, fftw_letters[p->form], "planner_nthreads");
     p->facts.is_open = find_of_fftw(o, fftw_letters[p->form], "threads_set_callback") != NULL;
 }
@@ -152,8 +152,8 @@ static void find_functions(struct pool *p, const struct object *o, const struct 
     }
 }
 
-/* Returns whether the object takes an entry point of OpenMP from another object. Weak references do not count: with
- * these a library only tests whether OpenMP is there (OpenBLAS). */
+/* Returns whether the object takes an entry point of OpenMP from another object. Weak references do not count: by such
+ * a reference a library (OpenBLAS) only tests whether OpenMP is there. */
 static bool wants_openmp(const struct ps_loaded *o)
 {
     for (uint32_t i = 1, end = ps_loaded_wanted_end(o); i < end; i++)
@@ -263,8 +263,8 @@ static void ask_layer(const struct census *c, struct pool *p)
 
 /* Returns the number of threads that the library says it has; 0: unknown. An OpenMP runtime is not asked if the process
  * does not use OpenMP, because the question would start the runtime. For the same reason another runtime is not asked
- * if the process's calls arrive at psthreads. At the process's end oneTBB and other runtimes are not asked: their
- * destructors may have run. */
+ * if the process's calls arrive at psthreads. For PSTHREADS_CENSUS oneTBB and other runtimes are not asked: at the
+ * process's end their destructors may have run. */
 static unsigned long ask_threads(const struct census *c, const struct pool *p, bool at_end)
 {
     if (!p->threads)
@@ -359,8 +359,8 @@ static int take_census(FILE *out, long pid)
             continue;
         p->facts.runtime = c.has_runtime;
         p->facts.openmp_taken = openmp_taken;
-        /* Keeps the library loaded while it is asked. Not for PSTHREADS_CENSUS: at the process's end no library is
-         * unloaded any more. */
+        /* Keeps the library loaded while it is asked. Not for PSTHREADS_CENSUS, which usually asks at the process's
+         * end: then no library is unloaded any more. */
         void *held = pid || p->is_program ? NULL : dlopen(p->path, RTLD_LAZY | RTLD_NOLOAD);
         if (!pid && !p->is_program && !held)
             continue;

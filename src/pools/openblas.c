@@ -24,7 +24,7 @@ typedef void (*openblas_job)(int number, void *data, int extra);
 typedef void (*openblas_jobs)(int wait, openblas_job job, int num, size_t bytes, void *data, int extra);
 
 #define COPIES 8     /* number of OpenBLAS libraries in one process */
-#define NUMBERS 1024 /* most numbers of jobs; the largest known MAX_THREADS is 512 */
+#define NUMBERS 1024 /* jobs get numbers below this; the largest known MAX_THREADS is 512 */
 
 struct openblas {
     struct pools_library library;
@@ -40,7 +40,7 @@ struct openblas {
     unsigned num_numbers; /* numbers below this exist; 0: not known yet */
     unsigned num_used;
     /* While this is not 0, no job begins. hold_jobs adds 1 while the process forks. set_bound adds 1 while the library
-     * may start more kernel threads: they get numbers that jobs use until then. Both wait for the jobs that run. */
+     * may start more kernel threads, which get numbers that jobs could have before. Both wait for the jobs that run. */
     unsigned holds;
     unsigned copy; /* the index in `copies` */
     unsigned char is_used[NUMBERS];

@@ -1,8 +1,8 @@
 /* Finds the libraries whose pools are taken. See pools.h.
  *
- * At the start all objects are examined that are loaded then. Later the runtime reports each object that is loaded
- * (`objects_by`), before the object's constructors run. A library that is found stays loaded, because its functions may
- * be called at any time. */
+ * At the start all objects are examined that are loaded then. Later the runtime reports objects as they are loaded,
+ * before their constructors run (`objects_by`; identity/loader.c says which objects). A library that is found stays
+ * loaded, because its functions may be called at any time. */
 #include "pools.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
  * then it sleeps. The sampler is started when the state first becomes NARROW, so a program that never needs it has
  * none.
  *
- * The state changes under one lock. A call only tries to take it: if another thread has it, that thread takes a sample.
+ * The state changes under one lock. A call only tries to take it: if another thread has it, the call takes no sample.
  * No wake-up is lost: the state becomes NARROW, and the sampler is signalled, under the lock under which the sampler
  * looks before it sleeps. After a fork the child is WIDE and has no sampler. */
 #include "pools.h"

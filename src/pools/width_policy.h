@@ -25,11 +25,11 @@ enum {
     WIDTH_PATIENCE_MIN = 3, /* in samples */
     WIDTH_PATIENCE_MAX = 64,
     WIDTH_SOON_US = 5000,            /* too wide again within this time: the patience doubles */
-    WIDTH_CONTENDED_SOON_US = 50000, /* too wide again within this time, because of preemptions, which come slowly */
-    WIDTH_MEMORY_US = 16000,   /* older samples count half: by processor time in cpu_us, by wall time in used_us */
-    WIDTH_RESTS = 2,           /* percent of a processor; at most this: no thread computes */
-    WIDTH_COMPUTES = 60,       /* percent; at least this: a thread has a processor to itself */
-    WIDTH_CONTENDED_US = 5000, /* processor time per preemption; less of it means competition */
+    WIDTH_CONTENDED_SOON_US = 50000, /* the same, if preemptions have told so: they are seen later */
+    WIDTH_MEMORY_US = 16000,         /* sums are halved when passed_us exceeds this, or cpu_us twice this */
+    WIDTH_RESTS = 2,                 /* percent of a processor; at most this: no thread computes */
+    WIDTH_COMPUTES = 60,             /* percent; at least this: a thread has a processor to itself */
+    WIDTH_CONTENDED_US = 5000,       /* processor time per preemption; less of it means competition */
 };
 
 struct width_policy {
