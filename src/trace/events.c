@@ -1,10 +1,10 @@
 /* Turns the callbacks of the tool interface into events and sums. See recorder.h.
  *
- * Every callback runs on the stack of its OpenMP thread, on the kernel thread that carries its vp. It finds the track
- * of that vp, adds the time since the last event to the vp's present state, writes its event, and sets the vp's next
- * state. So after a thread has begun to wait, its vp's time counts as that wait until another thread has an event
- * there, although the vp searched or switched in between. And after a yield, which is no event, the time counts for the
- * thread that yielded until another thread has an event there. */
+ * A callback runs on the stack of its OpenMP thread. It finds the track of the vp that carries this thread, adds the
+ * time since the last event to the vp's present state, writes its event, and sets the vp's next state. So after a
+ * thread has begun to wait, its vp's time counts as that wait until another thread has an event there, although the vp
+ * searched or switched in between. And after a yield, which is no event, the time counts for the thread that yielded
+ * until another thread has an event there. */
 #include "recorder.h"
 
 #include <string.h>

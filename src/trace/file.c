@@ -198,7 +198,8 @@ static bool begin_locked(void)
                              .limit_bytes = file.limit,
                              .texts_bytes = TEXTS_BYTES};
     uint64_t ticks = 0, ns = 0;
-    /* `begin` is read here, and `now` by file_look below: so even a program that is killed early has two pairs. */
+    /* `begin` is read here, and `now` by file_look below: so the recording has both clocks at two moments, even if the
+     * program is killed early. */
     look_at_both(&ticks, &ns);
     ps_store_relaxed(&head.begin.ticks, ticks);
     ps_store_relaxed(&head.begin.ns, ns);

@@ -156,7 +156,7 @@ struct own {
     _Atomic uint32_t elsewhere_lock;
     _Atomic uint64_t num_segments;
     _Atomic int64_t spare_segments; /* segments that are not reserved for a vp */
-    _Atomic uint64_t next_look;     /* in ticks: a region that ends later calls file_look */
+    _Atomic uint64_t next_look;     /* in ticks: a region that ends after this time calls file_look */
     _Atomic(struct track *) tracks[MAX_VPS + 1];
 };
 extern struct own *recorder_own;
@@ -183,8 +183,8 @@ void recorder_unlock(_Atomic uint32_t *word);
 
 /* codes.c */
 unsigned codes_find(const void *address); /* the code's index; 0: unknown */
-void codes_publish(struct recording *r);  /* copies all codes into a new recording; under the lock */
-uint64_t codes_text(const char *text);    /* the text's offset; 0: no room; under the lock */
+void codes_publish(struct recording *r);  /* copies all codes into a new recording; the caller holds the lock */
+uint64_t codes_text(const char *text);    /* the text's offset; 0: no room; the caller holds the lock */
 
 /* events.c */
 struct track *recorder_here(void); /* the track of the calling kernel thread's vp; NULL: none */

@@ -9,8 +9,7 @@
  * A track belongs to a vp, or to an OpenMP thread where OpenMP threads are kernel threads. The last track has what
  * happens on kernel threads without a vp (the watchdog's); several threads write it, under a lock that readers need not
  * know. Event n of a track (from 0) is number n % segment_events of its segment number (n % capacity) / segment_events.
- * So at most the last `capacity` events are there; written - capacity are lost. A track without a segment has no
- * events.
+ * So at most the last `capacity` events are there, and older ones are lost. A track without a segment has no events.
  *
  * Ordering: a writer fills in an event, then adds one to `written` (release). A reader reads `written` (acquire) before
  * and after, and leaves out events that may have been overwritten meanwhile. A track's last event may still change:
@@ -129,7 +128,7 @@ _Static_assert(sizeof(struct recording_code) == 64, "a line");
 /* Sums for one track and one code; "here" is at this code. Only the track's writer changes them; readers load them
  * relaxed, and add up all tracks. */
 struct recording_sums {
-    _Atomic uint64_t state[REC_STATES]; /* ticks in each state, of regions' members and of tasks, both made here */
+    _Atomic uint64_t state[REC_STATES]; /* ticks that the vp spent in each state while it was here */
     _Atomic uint64_t regions, threads;  /* regions opened here; the sum of their members */
     _Atomic uint64_t inner;             /* how many of these regions were opened inside another region */
     _Atomic uint64_t serialized;        /* how many of these regions had one member */

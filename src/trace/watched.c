@@ -6,7 +6,7 @@
 #include "recorder.h"
 
 /* Notes an event of a kernel thread without a vp, in the track ELSEWHERE, which all such threads share. If another
- * thread is writing there, the event is left out. */
+ * thread is writing in this track, the event is left out. */
 static void note_elsewhere(enum recording_kind kind, unsigned vp, uint64_t id)
 {
     if (ps_xchg_acquire(&recorder_own->elsewhere_lock, 1) != 0)
