@@ -19,9 +19,9 @@ static const struct {
     /* nesting-off applies if at least nested_regions regions of the row were inner ones, as many ran with one thread,
      * the row's regions took at least nested_wall of the run's time, and the efficiency is below nested_efficiency. */
     double nested_regions, nested_wall, nested_efficiency;
-    /* inner-costs and short-regions apply if the overhead is at least `overhead` of the region's time, and at least
-     * overhead_share of all time, and if the region is shorter than short_region_ns. The rule imbalance does not apply
-     * to such a short region: its members mostly wait for its start. */
+    /* inner-costs and short-regions are for regions shorter than short_region_ns. The overhead must be at least
+     * `overhead` of the region's time, and at least overhead_share of all time. The rule imbalance does not apply to
+     * such a short region: its members mostly wait for its start. */
     double overhead, overhead_share, short_region_ns;
     double serial_wall; /* serial-parts applies from this part of the run's time on */
 } at = {
@@ -68,8 +68,8 @@ static bool has_small_tasks(const struct profile *p, const struct profile_row *r
     return true;
 }
 
-/* Returns the time of the vps that the region's threads could use: its wall time, for each thread, but for no more
- * threads than there are vps. Time of inner regions is included, though they have rows of their own. */
+/* Returns the time of the vps that the region's threads could use: the wall time times the threads, but at most times
+ * the vps. It includes inner regions, though these have rows of their own. At least the row's own time. */
 static double time_of_threads(const struct profile *p, const struct profile_row *r)
 {
     double own = profile_row_time(r), threads = r->regions > 0 ? r->threads / r->regions : 0;
@@ -167,7 +167,7 @@ static bool is_short(const struct profile *p, const struct profile_row *r, struc
     return true;
 }
 
-/* Rules for the whole profile. They return and fill in the same as the rules for a row. */
+/* Rules for the whole profile. They too return false if they have no advice, and otherwise fill in *a. */
 
 static bool is_often_serial(const struct profile *p, struct advice *a)
 {

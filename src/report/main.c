@@ -1,8 +1,8 @@
 /* psthreads-report: makes timelines and profiles of recordings (src/trace/recording.h). psrun calls it after a run, and
  * for the commands psrun stats and psrun report.
  *
- * Each command is a function. A command writes its file under a temporary name and renames it at the end: so a file of
- * the wanted name is always complete. */
+ * Each command is a function. A command writes a plain file under a temporary name, and renames it when it is complete
+ * (output.h). */
 #include <stdio.h>
 #include <string.h>
 

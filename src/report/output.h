@@ -1,5 +1,4 @@
-/* An output file that is complete, or not there at all: it is written under a temporary name beside it, and then
- * renamed. */
+/* An output file. A plain file is written under a temporary name beside it, and renamed when it is complete. */
 #ifndef PS_REPORT_OUTPUT_H
 #define PS_REPORT_OUTPUT_H
 
@@ -15,8 +14,8 @@ struct output {
 /* Begins to write the file `name`; "-" is standard output. The caller keeps `name` valid. Returns false, after a
  * message, if it cannot be written. */
 bool output_begin(struct output *o, const char *name);
-/* Ends the file and gives it its name. Returns false, after a message, if not all could be written: then there is no
- * such file, or still the old one. */
+/* Ends the file and gives it its name. Returns false, after a message, if not all could be written: then the file is
+ * not there, or is the old one. */
 bool output_end(struct output *o);
 /* Gives up: removes the temporary file. */
 void output_drop(struct output *o);

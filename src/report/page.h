@@ -96,7 +96,7 @@ struct page_track {
     uint64_t state[PAGE_STATES];
     uint64_t steals, parks, stalls;
     uint64_t (*bins)[PAGE_STATES];
-    struct page_list leaves, outer; /* of innermost slices; of slices with others inside */
+    struct page_list leaves, outer; /* leaves: of innermost slices; outer: of slices with slices inside */
     uint64_t dropped;               /* number of intervals that are only in the bins */
     struct page_mark *marks;
     size_t num_marks, room_marks;

@@ -241,7 +241,7 @@ static uint64_t advance(struct page_model *m, struct page_track *t, uint64_t tim
 }
 
 /* Waits for locks. A thread that waits may leave its vp: then its slices end there, those around the wait as well. They
- * begin again where the thread goes on. A wait that is over by then has no slice there. */
+ * begin again where the thread goes on. A wait that has ended before that has no slice there. */
 
 static bool is_of_lock(const struct page_name *name) { return name->kind == PAGE_WAIT && name->state == PAGE_LOCKS; }
 

@@ -245,8 +245,8 @@ static uint64_t annotated(const struct sequence *s, const event *e, const char *
     return otherwise;
 }
 
-/* Returns the track of the vp that has stalled: the watchdog reports stalls in a track of its own, but a page shows
- * them in the vp's row. */
+/* Returns the track of the vp that has stalled; t if there is none. The watchdog reports stalls in a track of its own,
+ * but a page shows them in the vp's row. */
 static struct page_track *stalled_track(struct reader *r, struct page_track *t, uint64_t vp)
 {
     for (size_t i = 0; i < r->process->num_tracks; i++)

@@ -40,7 +40,7 @@ struct places *places_new(void)
 {
     struct places *p = memory_new(1, sizeof *p);
     p->dwfl = dwfl_begin(&callbacks);
-    /* C++ programs need this library, so it is there for them; without it names stay mangled. */
+    /* A machine on which C++ programs run has this library. Without it names stay mangled. */
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (library)
         *(void **)&p->demangle = dlsym(library, "__cxa_demangle");

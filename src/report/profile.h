@@ -10,7 +10,7 @@
 
 struct profile_row {
     const struct place *place;
-    double state[REC_STATES]; /* of members of regions that are opened here, and of tasks that are made here */
+    double state[REC_STATES]; /* of members of regions opened here, and of tasks made here; unknown place: the rest */
     double regions, threads, inner, serialized, wall, useful, longest;
     double created, tasks, task_ns, loops, iterations;
     double locks, lock_waits, lock_ns, lock_held;

@@ -6,7 +6,7 @@
  * that comes are begun again.
  *
  * The events are read twice, each time in the order of time: first for the arrows, which need both ends, then to write.
- * Only what is open at one moment is kept, so a trace of any length needs little memory. */
+ * Only names, open slices and unfinished arrows are kept, so a trace of any length needs little memory. */
 #include <getopt.h>
 #include <string.h>
 

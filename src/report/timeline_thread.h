@@ -1,9 +1,9 @@
 /* The threads of a timeline, their open slices, and the tracks that show them.
  *
- * A thread is on one track or on none. A track shows one thread, or none, or that its vp sleeps. All slices of a thread
- * on a track have begun there. When the thread leaves, they end; when it comes to a track, they begin again, marked
- * "resumed". A thread is found by the tasks that run on it: its member's implicit task, and tasks inside it. A thread
- * is freed when its last slice ends. */
+ * A thread is on one track or on none. A track shows one thread, or none, or that its vp sleeps. While a thread is on a
+ * track, all its open slices are open on that track. When the thread leaves a track, its slices end there. When it
+ * comes to a track, they begin again, marked "resumed". A thread is found by the tasks that run on it: its member's
+ * implicit task, and tasks inside it. A thread is freed when its last slice ends. */
 #ifndef PS_REPORT_TIMELINE_THREAD_H
 #define PS_REPORT_TIMELINE_THREAD_H
 
