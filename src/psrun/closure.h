@@ -22,7 +22,7 @@ enum runtime {
     RUNTIME_NONE,
     RUNTIME_GNU,   /* has GCC's entry points */
     RUNTIME_LLVM,  /* has Clang's */
-    RUNTIME_BOTH,  /* has both: libomp, or ours */
+    RUNTIME_BOTH,  /* has both kinds, as libomp and ours have */
     RUNTIME_OTHER, /* has only other OpenMP functions */
 };
 
@@ -56,7 +56,7 @@ unsigned closure_missing(const struct closure *c, const char **first);
 unsigned closure_foreign(const struct closure *c, unsigned i);
 bool closure_has_runtime(const struct closure *c);
 /* Returns whether calls of one of `names` (NULL-terminated) reach the C library, though the drop-in defines the names
- * too. So it is if an object other than the C library imports one of them, and the C library comes before our runtime
+ * too. That is so if an object other than the C library imports one of them, and the C library comes before our runtime
  * in the order of lookup. */
 bool closure_misses(const struct closure *c, const char *const *names);
 /* Returns whether both of these hold. The program has a sanitizer that keeps its state in the kernel thread's

@@ -9,7 +9,7 @@
  *   - no object needs a runtime at the start, but a renamed copy may be loaded later (python3, and scripts);
  *   - the program is not linked to a runtime, but a library of it is. Such a program finds the C library first, also
  *     for functions that we answer for OpenMP threads (sched_yield, gettid, masks).
- * If names are enough, LD_PRELOAD is not set: it would affect every program that the program starts.
+ * If names are enough, the runtime is not preloaded: LD_PRELOAD would affect every program that the program starts.
  *
  * The layer over MPI (src/mpi) is preloaded if the program is linked to Open MPI or MPICH, is one of their launchers,
  * or was started by one. src/pools is preloaded after the runtime if libraries may come later, or if the program is

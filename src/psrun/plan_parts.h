@@ -22,8 +22,8 @@ int plan_open_dropin(struct plan *p, const char *given);
 /* Returns the program's file; NULL if there is none: p->status and p->why say why. */
 char *plan_find_program(struct plan *p, const char *name);
 /* plan_look_at_elf opens the ELF file that the system runs for p->file, and sets elf, script, library, alone and
- * linked_in. The other two fail if the file is not executable, or gets other rights than psrun's caller. All three
- * return p->status. */
+ * linked_in. plan_check_executable fails if the file is not executable, plan_check_privileges if it would get other
+ * rights than psrun's caller. All three return p->status. */
 int plan_look_at_elf(struct plan *p, struct elf *e, bool allow_library);
 int plan_check_executable(struct plan *p);
 int plan_check_privileges(struct plan *p);

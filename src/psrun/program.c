@@ -41,8 +41,8 @@ char *plan_find_program(struct plan *p, const char *name)
 
 /* Returns the interpreter that a "#!" line names, or NULL if there is none. The line is read as the system reads it:
  * the name ends at a blank or at the line's end, within the bytes that the system reads, and a carriage return is a
- * part of it. The file that is to be run (to_be_run) may also be an empty file or a text without such a name. The shell
- * runs these, as execvp and all shells do it. As an interpreter the system does not accept them. */
+ * part of it. to_be_run: the file is the one that is to be run. Then returns "/bin/sh" for an empty file and for a text
+ * without such a name, because execvp and shells run these by the shell. */
 static char *interpreter_of_script(const char *file, bool to_be_run)
 {
     char line[SCRIPT_READ + 1];

@@ -33,7 +33,7 @@ void trace_environment(const struct trace *t); /* sets the recorder's environmen
  * same signal ends psrun. */
 int trace_run(const struct trace *t, const struct plan *p, char **argv);
 bool trace_is_stopped(void);  /* since the program's end a signal has asked psrun to end */
-void trace_reporter(int pid); /* notes the pid of psthreads-report, which such a signal then kills; 0: it has ended */
+void trace_reporter(int pid); /* notes the reporter's pid, for signals that ask psrun to end; 0: it has ended */
 /* Makes timelines and a profile of all recordings of this run. A recording is removed once all that was asked for is
  * made of it. first: the pid of the program. */
 void trace_report(const struct trace *t, int first);
