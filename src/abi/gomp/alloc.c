@@ -18,10 +18,10 @@ PS_EXPORT void GOMP_free(void *p, PS_UNUSED uintptr_t allocator) { ort_free(p); 
 
 /* --- allocatable variables of Fortran: the table of addresses that GOMP_alloc returned --- */
 
-/* Compiled code asks whether a block came from GOMP_alloc or from malloc, so this table has the addresses of the
- * former. GOMP_add_alloc adds an address. GOMP_is_alloc returns whether an address is in the table, and removes it.
- * Compiled code calls GOMP_is_alloc before it frees or moves a block; if the block stays, it adds the address again.
- * The table is a hash table of chains, with one lock for all. */
+/* Compiled code asks whether a block came from GOMP_alloc or from malloc, so this table has the addresses of the blocks
+ * of GOMP_alloc. GOMP_add_alloc adds an address. GOMP_is_alloc returns whether an address is in the table, and removes
+ * it. Compiled code calls GOMP_is_alloc before it frees or moves a block; if the block stays, it adds the address
+ * again. The table is a hash table of chains, with one lock for all. */
 struct told {
     struct told *next;
     const void *p;

@@ -1,7 +1,7 @@
 /* GNU entry points of tasks, taskloop, task reductions and cancellation: prototypes as compiled code calls them.
  *
  * Source of the ABI: the code that GCC 4.4 to 13 emit. Code of an older compiler passes fewer arguments, and does not
- * set the flags of the others. An entry point reads such an argument only if its flag is set. */
+ * set the flags of those that it leaves out. An entry point reads such an argument only if its flag is set. */
 #ifndef PS_GOMP_TASK_H
 #define PS_GOMP_TASK_H
 

@@ -41,8 +41,8 @@ static void need_host(int device, int number)
     exit(EXIT_FAILURE);
 }
 
-/* Entry points that ignore their arguments. They are defined without parameters. That works because on every processor
- * the caller, not the function, removes the arguments from the stack. */
+/* Entry points that ignore their arguments. They are defined without parameters. That works because on the supported
+ * processors the caller, not the function, removes the arguments from the stack. */
 #define ALWAYS(type, name, value) \
     PS_EXPORT type name(void) { return value; }
 #define NOTHING(name) \

@@ -1,9 +1,9 @@
 /* Makes places from KMP_AFFINITY and KMP_HW_SUBSET, libomp's own variables for where threads run.
  *
- * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. If it has a type or a proclist,
- * it has priority over OMP_PLACES, OMP_PROC_BIND and GOMP_CPU_AFFINITY. In a process whose program was built for
- * libgomp these three have priority. A place is a group of processors of the given granularity. The list has one place
- * for each processor of the process, or with noduplicates one for each group. The type says in which order:
+ * KMP_AFFINITY (affinity_env.c reads it) gives the core a list of places and a policy. Beside OMP_PLACES, OMP_PROC_BIND
+ * or GOMP_CPU_AFFINITY it counts only if it has a type or a proclist, and the process was built for libomp. A place is
+ * a group of processors of the given granularity. The list has one place for each processor of the process, or with
+ * noduplicates one for each group. The type says in which order:
  *   compact, logical     by package, core, thread. permute p: the p innermost of these come first, innermost first
  *   scatter, physical    as compact with permute 2 - p: by thread, core, package
  *   balanced             as compact; with more members than places neighbouring members share one
@@ -19,7 +19,7 @@
  * (the core's hook), since programs set it themselves before their first OpenMP call. Callers: env.c
  * (kmpc_affinity_env_read); the core (restrict_processors, make_places). Failures: a variable that cannot be read, or
  * without memory, is reported by one line and ignored. Attributes of cores (:intel_atom) are ignored. norespect adds no
- * processors beyond those of the process; one line says so if there are some. verbose: one line with the places. */
+ * processors beyond those of the process; one line tells if there are more. verbose: one line with the places. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -143,8 +143,8 @@ static bool read_subset(const char *p, struct subset *out)
 }
 
 /* Keeps the groups of `layer` that the item asks for, in each group of the enclosing layer, and clears kept[] for the
- * processors of the others. On entry within[i] is the first processor of the enclosing group of processor i; on return,
- * of its group of `layer`. Returns false if there are fewer groups than the item asks for, or no memory. */
+ * processors of all other groups. On entry within[i] is the first processor of the enclosing group of processor i; on
+ * return, of its group of `layer`. Returns false if there are fewer groups than the item asks for, or no memory. */
 static bool keep_items(const struct os_topology *machine, enum layer layer, const struct item *item, unsigned *within,
                        bool *kept)
 {

@@ -2,14 +2,14 @@
  * teams' limits, pausing. versions.S has the routines that both answer alike. The values are the core's. They are
  * returned as libomp 19 would return them:
  * - If a process's threads are not bound, it has one place, with all processors. It has none with
- *   KMP_AFFINITY=disabled. Without GOMP_CPU_AFFINITY and a type in KMP_AFFINITY it has none with OMP_PROC_BIND=disabled
- *   either.
+ *   KMP_AFFINITY=disabled. It has none with OMP_PROC_BIND=disabled either, unless GOMP_CPU_AFFINITY or a type in
+ *   KMP_AFFINITY is given.
  * - With KMP_AFFINITY=reset a root has no place before its first region.
- * - The number of processors is that of the process at its start.
+ * - The number of processors does not depend on the caller's mask (num_procs).
  * - With places that KMP_AFFINITY or GOMP_CPU_AFFINITY asked for, the policy is 5 (proc_bind_intel).
  * - omp_set_nested(1) does not change a limit above one. omp_get_nested is true if the limit is above one.
  * - A number of teams, or a limit for teams, below one counts as one.
- * - A pause lasts until LLVM's compiled code next opens a region. Until then another pause is refused (1).
+ * - A pause lasts until __kmpc_fork_call(_if) opens a region. Until then another pause is refused (1).
  * Callers: any thread. State: kmpc_paused, read and written relaxed: programs that pause in several threads at once
  * rely on no order. */
 #include <limits.h>
@@ -152,7 +152,7 @@ int kmpc_pause(int kind)
 {
     if ((kind != SOFT && kind != HARD) || ps_load_relaxed(&kmpc_paused))
         return 1;
-    /* Inside of a region ort_pause refuses. The answer here is 0 all the same. */
+    /* Inside of a region ort_pause refuses, but this function returns 0 there, too. */
     ort_pause(kind == HARD);
     ps_store_relaxed(&kmpc_paused, true);
     return 0;

@@ -12,10 +12,10 @@
  * The KMP_ variables count if a part of the process was built for libomp. They are read at the start if an object that
  * is loaded together with this library needs a library with one of libomp's names. Otherwise they are read at the first
  * call of a libomp entry point (kmpc_env_read_late). The core's constructor reads them after OpenMP's own variables
- * (ort_env_hook), so KMP_ values replace OpenMP's. The other variables have the defaults and meanings of libgomp or of
- * libomp. The first loaded object that needs a runtime decides which; the program comes before its libraries. If there
- * is none, the name under which this library was loaded decides. In libomp's case warnings begin as libomp's do ("OMP:
- * Warning #N: ", which users' scripts look for), and OMP_DISPLAY_ENV has libomp's form. */
+ * (ort_env_hook), so KMP_ values replace OpenMP's. OpenMP's own variables have the defaults and meanings of libgomp or
+ * of libomp. The first loaded object that needs a runtime decides which; the program comes before its libraries. If
+ * there is none, the name under which this library was loaded decides. In libomp's case warnings begin as libomp's do
+ * ("OMP: Warning #N: ", which users' scripts look for), and OMP_DISPLAY_ENV has libomp's form. */
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -246,7 +246,7 @@ static void look_at_loaded_object(const char *file, void *arg)
 /* Defined in libomp.a (abi/static): the program is linked to libomp. */
 extern const bool kmpc_linked_in __attribute__((weak, visibility("hidden")));
 
-/* Runs before the other constructors of this library, which have no priority number. */
+/* Runs before the constructors of this library that have no priority number. */
 __attribute__((constructor(101))) static void see_first(void)
 {
     Dl_info of;

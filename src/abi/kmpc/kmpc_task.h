@@ -36,8 +36,9 @@ size_t kmpc_task_bytes(const struct kmpc_task_head *head);
 /* Copies the head of `model`, and everything that belongs to the task, to `to`, which is aligned to 16. Returns the new
  * head. Its `core` is still the model's. */
 struct kmpc_task_head *kmpc_task_copy_to(void *to, const struct kmpc_task_head *model);
-/* Functions that the core calls to run a task; data is its head. The first is for any task, the second for a tied task
- * without destructors, the third for any task when a tool listens. A debugger knows them by kmpc_debug_layout. */
+/* Functions that run a task, called by the core or by one another; data is the task's head. The first is for any task,
+ * the second for a tied task without destructors, the third for any task when a tool listens. A debugger knows them by
+ * kmpc_debug_layout. */
 void kmpc_task_body(void *data);
 void kmpc_task_body_in_one(void *data);
 void kmpc_task_body_traced(void *data);

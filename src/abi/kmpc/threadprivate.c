@@ -1,13 +1,13 @@
 /* LLVM entry points: threadprivate variables of code that does not use the system's thread-local storage. (On the
  * supported systems compilers normally use native thread-local storage, and do not call these.)
  *
- * The initial thread uses the variable itself. Every other thread gets a copy when it first asks. The registered
- * constructor makes the copy, or the registered copy constructor makes it from the variable. Without either, the copy
- * gets the bytes that the variable had when any thread first asked. A thread's copies are an unordered list: programs
- * have few such variables, and only the thread itself searches the list. The compiler's cache stays empty, since it is
- * indexed by thread numbers; so compiled code asks each time. Shared: the table of variables, under a lock. Failures:
- * without memory the program ends with one line. Destructors run when a thread's storage is freed, but not at the end
- * of the process. */
+ * The thread with number 0, normally the initial thread, uses the variable itself. Every other thread gets a copy when
+ * it first asks. The registered constructor makes the copy, or the registered copy constructor makes it from the
+ * variable. Without either, the copy gets the bytes that the variable had when any thread first asked. A thread's
+ * copies are an unordered list: programs have few such variables, and only the thread itself searches the list. The
+ * compiler's cache stays empty, since it is indexed by thread numbers; so compiled code asks each time. Shared: the
+ * table of variables, under a lock. Failures: without memory the program ends with one line. Destructors run when a
+ * thread's storage is freed, but not at the end of the process. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ struct kmpc_threadprivate {
     struct kmpc_threadprivate *next;
     const struct variable *of;
     const void *address; /* of the variable */
-    void *copy;          /* for the initial thread: the variable itself */
+    void *copy;          /* for the thread with number 0: the variable itself */
 };
 
 ORT_OWN_LOCK(lock)

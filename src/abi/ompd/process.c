@@ -72,7 +72,7 @@ static void read_from(struct ompd_aspace_handle *p, uint64_t address, void *to, 
     memset(to, 0, bytes);
     if (p->failed != ompd_rc_ok)
         return;
-    /* A null pointer of the process leads to an address below 4096. Debuggers are not asked to read there. */
+    /* A null pointer of the process leads to an address below 4096. Such an address is not read. */
     ompd_rc_t rc = ompd_rc_unavailable;
     if (address >= 4096)
         rc = process_callbacks->read_memory(p->context, NULL, &from, bytes, to);

@@ -4,9 +4,9 @@
 
 #include "compiler.h"
 
-/* True: psrun has preloaded this library. Written once, while the library is loaded. */
+/* True: LD_PRELOAD names this library, as psrun may do. Written once, while the library is loaded. */
 extern bool user_preloaded;
-/* Does the work of user_by_chance if psrun has preloaded this library. */
+/* Does the work of user_by_chance if LD_PRELOAD names this library. */
 bool user_by_chance_slow(const void *caller, const char *name);
 
 /* Returns whether the object that contains the address `caller` calls the routine `name` by chance (by_chance.c). */

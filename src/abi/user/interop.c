@@ -1,7 +1,7 @@
 /* Routines for objects of interoperability. Only devices other than the host give such objects. There are no such
- * devices, so each object is omp_interop_none and has no properties. The names of properties and the meanings of return
- * codes are available all the same. The Fortran routines return a string as an address and a length, which are their
- * first two arguments. OpenMP 5.2 section 18.12. */
+ * devices, so each object is omp_interop_none and has no properties. Only the names of properties and the meanings of
+ * return codes are available. The Fortran routines return a string as an address and a length, which are their first
+ * two arguments. OpenMP 5.2 section 18.12. */
 #include <string.h>
 
 #include "user.h"

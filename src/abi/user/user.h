@@ -2,8 +2,8 @@
  *
  * Each routine has the C name and, for Fortran, the name with an underscore. Fortran's arguments come by reference. Its
  * integers have four bytes; the names with `_8_` are for programs whose default integer has eight. The prototypes are
- * those of libgomp's omp.h and omp_lib; no header of ours declares them. Callers: any thread of the program; one that
- * is no OpenMP thread yet becomes a root. OpenMP 5.2 chapter 18. */
+ * those of libgomp's omp.h and omp_lib; no header of ours declares them. Callers: any thread of the program. If it is
+ * no OpenMP thread yet, a routine that needs the core's state makes it a root. OpenMP 5.2 chapter 18. */
 #ifndef PS_ABI_USER_H
 #define PS_ABI_USER_H
 
