@@ -5,9 +5,9 @@
 
 #include "depend_node.h"
 
-/* Returns true if t is a descendant of `ancestor`: the tied-task scheduling constraint. A member that waits inside of a
- * task may run descendants of that task only. A member that waits in a barrier may run every task. Only the innermost task
- * counts, because it is a descendant of the tasks below it on the stack.
+/* Returns true if t is a descendant of `ancestor`: the tied-task scheduling constraint. A member that waits inside of
+ * a task may run descendants of that task only. A member that waits in a barrier may run every task. Only the
+ * innermost task counts, because it is a descendant of the tasks below it on the stack.
  * For its own deque a member compares an index. `base` is the bottom of the deque when the running task began. Items
  * from `base` on were pushed later, by the running task or by descendants of it that the member ran meanwhile. So these
  * items are descendants, too. The bottom is never below `base`: an own item is there if the two differ, also where
