@@ -8,7 +8,7 @@
 /* What must be measured before a rule gives advice. A share is a part of all vps' time, unless another total is
  * named. */
 static const struct {
-    double run_ns; /* all rules: a shorter run mostly starts its threads */
+    double run_ns; /* no rule gives advice for a shorter run: most of its time is the start of threads */
     /* small-tasks applies if there are at least many_tasks tasks, their mean is shorter than small_task_ns, and making
      * them (1 us each) costs at least small_tasks_share. */
     double small_task_ns, many_tasks, small_tasks_share;

@@ -4,9 +4,10 @@
  * returns a value: the new one if `flag` is set, else the old one. .._rev exchanges the operands. .._swp exchanges
  * values, .._rd and .._wr read and write. Types of up to eight bytes are updated by compare-and-swap, sums of integers
  * by an atomic addition (acq_rel; compiled code adds the flushes that a seq_cst clause asks for). Larger types and
- * cmplx4 are updated under a lock. The variable's address chooses the lock, so all functions that lock take the same
- * lock for a variable, whatever they call its type. Cost: a load and a compare-and-swap, or one addition; under a lock
- * two atomic operations, to take it and to free it. OpenMP 5.2 section 15.8.4. */
+ * cmplx4 are updated under a lock, which the variable's address chooses. So all functions that get an address and lock
+ * take the same lock for a variable, whatever they call its type. __kmpc_atomic_start and __kmpc_atomic_end get no
+ * address: they use one lock of their own for all variables. Cost: a load and a compare-and-swap, or one addition;
+ * under a lock two atomic operations, to take it and to free it. OpenMP 5.2 section 15.8.4. */
 #include <complex.h>
 #include <string.h>
 

@@ -105,8 +105,8 @@ static PS_NOINLINE void tell_chunk(const struct kmpc_location *at, bool distribu
     ((struct range){                    \
         .first = (uint64_t)(lower), .step = (uint64_t)(int64_t)(incr), .trip = KMPC_TRIP(U, lower, upper, incr)})
 
-/* Defines an entry point for each type of bounds. Its arguments: the suffix, the type, and the unsigned and the signed
- * type of the same width. */
+/* Defines an entry point for each type of bounds. ENTRY's arguments: the suffix, the type, and the unsigned and the
+ * signed type of the same width. */
 #define FOR_EACH_TYPE(ENTRY)               \
     ENTRY(4, int32_t, uint32_t, int32_t)   \
     ENTRY(4u, uint32_t, uint32_t, int32_t) \

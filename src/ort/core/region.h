@@ -52,7 +52,8 @@ extern const struct ee_team_ops ort_team_ops;
 /* Returns a team of one for an initial thread, in a contention group of its own. The caller sets its ICVs. If there is
  * no memory, aborts with a line that names `what`. */
 struct ort_team *ort_team_initial(const char *what);
-/* Makes the caller the initial thread of a team from ort_team_initial: member 0, which begins. Returns this thread. */
+/* Makes the caller the initial thread of a team from ort_team_initial: the caller becomes member 0, and its implicit
+ * task begins. Returns this thread. */
 struct ort_thread *ort_thread_begin_initial(struct ort_team *team);
 /* Returns the size of a block for n_max members. */
 size_t ort_members_bytes(unsigned n_max);

@@ -1,8 +1,9 @@
 /* Target regions. The host is the only device, so a target region runs in an initial thread of its own, on the caller's
  * stack.
  *
- * The initial thread has a block of one at level 0 and a contention group of its own, as a root has. The target
- * region's code does not see the caller's team (OpenMP 5.2 section 13.8). Cost: two allocations for each region.
+ * The initial thread is the only member of a team of its own at level 0, with a contention group of its own, as a
+ * root has. The target region's code does not see the caller's team (OpenMP 5.2 section 13.8). Cost: for each
+ * region the team's block and the contention group are allocated; the implicit task mostly comes from a list.
  * Failures: without memory the program ends with one line. */
 #include <limits.h>
 

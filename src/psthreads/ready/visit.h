@@ -29,7 +29,8 @@ static PS_ALWAYS_INLINE struct ps_work vp_visit_pinned(struct vp *vp, enum ps_vi
     return (struct ps_work){.what = t, .id = t == PS_PINNED_OFFLINE ? PS_WORK_OFFLINE : 0};
 }
 
-/* Visits vp's handoff slot. TAKE: takes the member out of the slot, if there is one, and closes the slot. */
+/* Visits vp's handoff slot. TAKE: if the slot has a member, takes it out and closes the slot. If the slot is empty, or
+ * the parent takes the member back at the same moment, returns no work and leaves the slot as it is. */
 static PS_ALWAYS_INLINE struct ps_work vp_visit_handoff(struct vp *vp, enum ps_visit visit)
 {
     if (visit == PS_LOOK)

@@ -34,11 +34,12 @@
 bool ps_floats_are_plain(const struct ps_member *m);
 /* Calls fn, a function of the core's, in the name of m with m's controls. m is the current thread, in its block. */
 void ps_member_call_floating(struct ps_member *m, void (*fn)(struct ps_member *m));
-/* Called at a fork, before the region is open, if the opener's controls have changed since its team's last fork, or if
- * flags are kept. Notes the opener's state in the team. Takes the blocks of the team's members out of the cached state,
- * unless flags were kept at the last fork, too. A block is cached again when ps_floats_are_plain returns true for it.
- * May also give the controls that the parent had at the last join to the members that ran on its vp
- * (ps_floats_left). */
+/* Called by the parent at a fork, before the region is open, if its floating-point controls have changed since this was
+ * last called for the team, or if status flags are kept. Notes the parent's controls (and flags, if they are kept) in
+ * the team. Ends the cached state of the members' blocks (uth_tls_drop_cached), so that each member's controls are
+ * looked at when it begins. If flags were kept at the last fork too, no block is cached. A block is cached again once
+ * ps_floats_are_plain returns true for its member. A member that ran on the parent's vp in the last region may have
+ * left there the controls that the parent finds now: then these are noted for the member (ps_floats_left). */
 void ps_floats_opener_changed(struct ps_team *team);
 static inline void ps_floats_at_fork(struct ps_team *team)
 {

@@ -41,7 +41,7 @@ static inline struct paper_descriptor *volatile *paper_descriptor_of(unsigned pe
 /* The paper's UPDATE and CLOSE, at the end of a region of n members. Marks the threads of members 1 to n - 1 as idle;
  * the master's stays busy. Then frees the team's descriptor d. Called by a core of the cluster in which d was made. */
 void paper_drop(struct paper_descriptor *d, unsigned n);
-/* The paper's ways of ee_team_reserve and pool_give_back: threads are selected and given back one by one. */
+/* The paper's versions of ee_team_reserve and pool_give_back: threads are selected and given back one by one. */
 unsigned paper_reserve(struct team *team, unsigned n);
 void paper_give_back(struct team *team);
 /* Defined in hws-paper.c: broadcasts the descriptor's address to the team's threads. */
