@@ -78,8 +78,10 @@ enum { HELD = 2 };
 /* A task's frame. Written by the thread that runs the task. */
 struct frame {
     uint64_t id;
-    uint64_t own;           /* useful ticks of the task itself */
-    uint64_t total;         /* of a member: useful ticks, also those of its tasks, and as member 0 of inner regions */
+    uint64_t own; /* useful ticks of the task itself */
+    /* In a member's or root's frame: all its useful ticks. These are its own, those of the tasks that it ran, and those
+     * of the inner regions in which it was member 0. */
+    uint64_t total;
     struct frame *member;   /* the frame of the member that runs the task; in a member's or root's frame: itself */
     struct region *region;  /* of a member: its region; of a root or an explicit task: NULL */
     uint64_t wait_since;    /* in ticks: when the task last began to wait for a lock */

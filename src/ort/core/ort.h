@@ -86,7 +86,8 @@ extern void (*ort_common_fn)(void *data);
 unsigned ort_parallel(const struct ort_parallel *region);
 /* Only with members apart; otherwise returns false. Runs a region with no other clauses than num_threads and proc_bind
  * (bind: as in GNU's flags), if it is like the thread's last region. Takes the short path of region_again.c, and
- * returns true. If the region is not like the last one, does nothing and returns false. [switches] */
+ * returns true. If the short path is not possible at the moment, the region takes the ordinary one. If the region is
+ * not like the last one, does nothing and returns false. [switches] */
 #define ORT_AGAIN_NOT 0xff /* the value of ort_team.again_bind if the next region cannot take the short path */
 static PS_ALWAYS_INLINE bool ort_parallel_again(void (*fn)(void *), void *data, unsigned num_threads, unsigned bind)
 {

@@ -3,7 +3,8 @@
  * Making tasks: task_create.c. Tasks that run at once: task_call.c. Running tasks: task_run.c. Waiting for them:
  * task_wait.c. The end of a task: task_complete.c. In which queues ready tasks are, and which member may run them:
  * task_queue.c. States: task.h.
- * Callers: a member for itself, on its own stack, with no lock held.
+ * Callers: a member for itself, on its own stack, with no lock held. The functions for a whole team, for a member that
+ * is freed, and for a forked child have other callers: task.h.
  * Rejected: deferred arrival at barriers (the member that runs the last task of another member's subtree arrives at the
  * barrier for it). The other member is awake to run tasks anyway. */
 #include "region.h"

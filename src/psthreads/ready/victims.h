@@ -15,7 +15,7 @@
 /* Prepares the lists of all vps but guests, unless that was done or begun before. Reads the topology if the user gave
  * no groups. This takes a while, so in this case the caller is a vp that has nothing else to do. */
 void ps_prepare_victims(void);
-/* Returns true if the lists are prepared, or being prepared. */
+/* Returns true if a thread has prepared the lists, or has begun to. */
 bool ps_victims_prepared(void);
 
 /* Called by runtime.c under start_lock: reads the user's groups. Returns 0, or EINVAL if they make no sense. */

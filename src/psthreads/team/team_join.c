@@ -349,7 +349,8 @@ void ps_team_join(struct ps_team *team)
     bool room = !vp_stays_with_root(vp) && uth_has_room(vp_run(vp)->uth, __builtin_frame_address(0)) &&
                 !(tls && (ps_load_relaxed(&team->had_tasks) | (team->region < ps_load_relaxed(&uth_tls_asks))));
     team->by_parent_only = tls;
-    /* without blocks, member 0's identity is free now; with blocks, it is free when the parent waits */
+    /* Without blocks any thread may run tasks as member 0 from now on, and done_in says so. With blocks only the parent
+     * may; it stores done_in later, when it is about to wait (wait_and_assist). */
     if (!tls)
         ps_store_release(&ps_team_member(team, 0)->done_in, team->region);
     else
