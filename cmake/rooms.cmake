@@ -43,6 +43,13 @@ function(ps_long)
   set_property(TEST ${ARGN} APPEND PROPERTY LABELS long)
 endfunction()
 
+# ps_slow(TESTS...): what make check leaves to make check-long and CI; the sanitizers' builds run it.
+function(ps_slow)
+  if(NOT PS_SANITIZE)
+    ps_long(${ARGN})
+  endif()
+endfunction()
+
 # ps_by_hand(TESTS...): what takes minutes, or the network; run by `make check-by-hand` alone.
 function(ps_by_hand)
   set_property(TEST ${ARGN} APPEND PROPERTY LABELS by_hand)
