@@ -8,8 +8,10 @@ value is the median of one process's samples. Shown are the least, median, 90th 
 processes. Runtimes and rows are taken in turns. Of a nest, the value is that of all measurers by the wall clock.
 The machine has states too: the host of a virtual machine puts its processors on one core, or far from each other. So
 bench/line.c measures before each turn what a cache line's round trip takes, and a second table has the processes of
-either distance by themselves. Writes states.txt and states.csv. A row meets its goal where our 90th percentile is at
-most 1.5 times our median when quiet (3 times beside the busy process), and at most the best peer's median. NOTES.md"""
+either distance by themselves. A third table says how many round trips a construct waits for: what it takes longer when
+the processors are far, divided by what a round trip takes longer. Writes states.txt and states.csv. A row meets its
+goal where our 90th percentile is at most 1.5 times our median when quiet (3 times beside the busy process), and at most
+the best peer's median. NOTES.md"""
 
 import argparse
 import contextlib
@@ -29,6 +31,7 @@ MOST = {"quiet": 1.5, "load": 3.0}
 OPTIONS = ["--samples", 20, "--sample-us", 1000]
 CLOCK_US = 0.01  # less is the clock: no ratio is made of it
 NEAR_US = 0.15  # a line's round trip between two processors of one core takes less
+TRIP = "round trip"
 FEWEST = 4  # processes of a distance: no percentile is made of fewer
 # construct, configuration of epcc_nested
 ROWS = [("for", "2"), ("barrier", "2"), ("static", "2"), ("dynamic", "2"), ("critical", "2"), ("taskwait", "2"),
@@ -64,6 +67,8 @@ def measure(rows, peers, program, processes):
         for construct, config in rows:
             trip = round_trip(peers[0], program)
             distance = "near" if trip is not None and trip < NEAR_US else "far"
+            if trip is not None:
+                values.setdefault((TRIP, distance), []).append(trip)
             for peer in peers:
                 printed, why = peer.run([program, *OPTIONS, "--constructs", construct, config], 60)
                 found = harness.json_lines(printed)
@@ -127,6 +132,22 @@ def distances(rows, peers, values):
     return lines
 
 
+def round_trips(rows, peers, values):
+    """The table of round trips, for rows that were seen at both distances."""
+    trip = {distance: statistics.median(values.get((TRIP, distance), [0])) for distance in ("near", "far")}
+    lines = [f"round trips that a construct waits for (near {trip['near']:.3f} us, far {trip['far']:.3f} us)",
+             f"{'':18}" + "".join(f"{p.label:>14}" for p in peers)]
+    for row in rows:
+        cells = []
+        for p in peers:
+            near, far = (values.get((row, p.name, distance), []) for distance in ("near", "far"))
+            enough = len(near) >= FEWEST and len(far) >= FEWEST and trip["far"] > trip["near"]
+            longer = statistics.median(far) - statistics.median(near) if enough else 0
+            cells.append(f"{longer / (trip['far'] - trip['near']):.1f}" if enough else "-")
+        lines.append(f"{row_name(*row):18}" + "".join(f"{cell:>14}" for cell in cells))
+    return [*lines, ""]
+
+
 def main():
     a = read_arguments()
     rows = [r for r in ROWS if re.search(a.rows, row_name(*r))]
@@ -142,9 +163,9 @@ def main():
             values = measure(rows, peers.list, program, a.processes)
         lines += table(state, rows, peers.list, values)
         if state == "quiet":
-            lines += distances(rows, peers.list, values)
+            lines += distances(rows, peers.list, values) + round_trips(rows, peers.list, values)
         written += [[state, *row, name, *(f"{v:.4f}" for v in summary(found))]
-                    for (row, name, *distance), found in values.items() if not distance]
+                    for (row, name, *distance), found in values.items() if not distance and row != TRIP]
     lines.append(f"load {os.getloadavg()[0]:.1f} at the end")
     (out / "states.txt").write_text("\n".join(lines) + "\n")
     with open(out / "states.csv", "w", newline="") as file:
