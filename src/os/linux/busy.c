@@ -36,7 +36,7 @@ static uint64_t busy_of_line(const char *line, const struct os_cpuset *of)
 
 uint64_t os_busy_ns_below(const char *root, const struct os_cpuset *of)
 {
-    char text[4096], *line = text;
+    char text[4096], *line;
     uint64_t busy = 0;
     snprintf(text, sizeof text, "%s/proc/stat", root);
     int file = file_open(text);
