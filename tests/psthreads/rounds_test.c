@@ -152,7 +152,7 @@ static void the_first_task_calls_them(void **state)
     team.tasks = 2;
     for (unsigned n = 2; n <= 4; n++)
         for (team.naps = 0; team.naps <= 50; team.naps += 50)
-            regions(n, team.naps == 0 ? ENOUGH : 0, 100);
+            regions(n, team.naps == 0 ? ENOUGH : 0, ENOUGH);
     end();
 }
 
