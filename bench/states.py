@@ -7,7 +7,7 @@ A process is in the state that its members happened to fall into: which processo
 value is the median of one process's samples. Shown are the least, median, 90th percentile and greatest of the
 processes. Runtimes and rows are taken in turns. Of a nest, the value is that of all measurers by the wall clock.
 The machine has states too: the host of a virtual machine puts its processors on one core, or far from each other. So
-bench/line.c measures before each turn what a cache line's round trip takes, and a second table has the processes of
+bench/line.c measures before each process what a cache line's round trip takes, and a second table has the processes of
 either distance by themselves. A third table says how many round trips a construct waits for: what it takes longer when
 the processors are far, divided by what a round trip takes longer. Writes states.txt and states.csv. A row meets its
 goal where our 90th percentile is at most 1.5 times our median when quiet (3 times beside the busy process), and at most
@@ -65,11 +65,11 @@ def measure(rows, peers, program, processes):
     values = {}
     for process in range(processes):
         for construct, config in rows:
-            trip = round_trip(peers[0], program)
-            distance = "near" if trip is not None and trip < NEAR_US else "far"
-            if trip is not None:
-                values.setdefault((TRIP, distance), []).append(trip)
             for peer in peers:
+                trip = round_trip(peers[0], program)
+                distance = "near" if trip is not None and trip < NEAR_US else "far"
+                if trip is not None:
+                    values.setdefault((TRIP, distance), []).append(trip)
                 printed, why = peer.run([program, *OPTIONS, "--constructs", construct, config], 60)
                 found = harness.json_lines(printed)
                 if why or not found:
