@@ -166,13 +166,57 @@ def others():
         yield list(r.values())
 
 
+class Calibration:
+    """The virtual manycore beside RTL."""
+
+    CAUSES = {
+        "over_words": "the target has 4 bytes and begins in the middle of a word: two fetches",
+        "at_once": "the jump's register was computed by the instruction before",
+        "div": "the divider stops early; the time depends on the divisor",
+        "remu": "the divider stops early; the time depends on the divisor",
+        "csr_cycle": "a read of a counter empties the pipeline",
+        "fence": "a fence empties the pipeline",
+    }
+    SHARED = {
+        "load_own_banks": "loads, each core in a bank of its own", "load_one_word": "loads of one word",
+        "load_one_bank": "loads of different words of one bank", "store_own_banks": "stores, banks of their own",
+        "store_one_word": "stores to one word", "store_one_bank": "stores to different words of one bank",
+        "set_own_banks": "test-and-set, banks of their own", "set_one_word": "test-and-set of one word",
+    }
+
+    def __init__(self):
+        rows = read("manycore-calibration.csv")
+        self.rows = {(r["kind"], r["name"], int(r["cores"])): r for r in rows}
+
+    def pieces(self):
+        yield ["piece", "here", "CV32E40P", "why"]
+        for (kind, name, _), r in self.rows.items():
+            if kind == "micro" and r["cycles"] != r["peer cycles"]:
+                why = next(why for part, why in self.CAUSES.items() if part in name)  # a difference has a name
+                yield [name.replace("_", " "), *(f"{int(r[k]) / 32:g}" for k in ("cycles", "peer cycles")), why]
+
+    def shared(self):
+        yield ["16 cores, 32 accesses each: cycles beyond those of one core", "here", "CV32E40P"]
+        for name, words in self.SHARED.items():
+            yield [words, *(int(self.rows["shared", name, 16][k]) - int(self.rows["shared", name, 1][k])
+                            for k in ("cycles", "peer cycles"))]
+
+    def kernels(self):
+        yield ["kernel", "cores", "here", "CV32E40P", "difference"]
+        for (kind, name, cores), r in self.rows.items():
+            if kind == "kernel":
+                here, there = int(r["cycles"]), int(r["peer cycles"])
+                yield [name, cores, here, there, f"{100 * (there - here) / here:+.1f}%"]
+
+
 def tables():
-    regions, apps, of_shapes = Regions(), Apps(), Shapes()
+    regions, apps, of_shapes, calibration = Regions(), Apps(), Shapes(), Calibration()
     return {"table1": apps.table1, "fig17": apps.fig17, "nesting": apps.nesting,
             "nesting-paper-like": apps.nesting_paper_like,
             "table2": regions.table2, "columns": regions.columns, "gains": regions.gains,
             "latencies": regions.latencies, "memory": memory, "others": others,
-            "shapes": of_shapes.shapes, "first": of_shapes.first, "tasks": tasks}
+            "shapes": of_shapes.shapes, "first": of_shapes.first, "tasks": tasks,
+            "pieces": calibration.pieces, "shared": calibration.shared, "kernels": calibration.kernels}
 
 
 def markdown(rows):

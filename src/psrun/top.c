@@ -202,10 +202,6 @@ int top(char **options)
             print_table(n, terminal_width());
         if (!screen && !json && !once)
             puts("");
-        if (fflush(stdout) != 0 || ferror(stdout)) {
-            fprintf(stderr, "psrun: top: cannot write: %s\n", strerror(errno));
-            return 1;
-        }
-    } while (!once);
+    } while (fflush(stdout) == 0 && !ferror(stdout) && !once);
     return 0;
 }
