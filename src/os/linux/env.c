@@ -1,4 +1,4 @@
-/* Reading the environment.
+/* Reading the environment, on every system.
  *
  * Does: turns variables into values; if it cannot read one, warns in one line and says what is used instead. Does not:
  * know any variable's meaning or default.
@@ -8,24 +8,12 @@
  * instead".
  *
  * Rejected: strtoul alone, which silently accepts signs, bases and values out of range. */
-#if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE /* for secure_getenv */
-#endif
 #include "check.h"
 #include "letters.h"
 #include "os.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-
-const char *os_env(const char *name)
-{
-    const char *value = getenv(name);
-    return value == NULL || *value == '\0' ? NULL : value;
-}
-
-const char *os_env_trusted(const char *name) { return secure_getenv(name) == NULL ? NULL : os_env(name); }
 
 const char *os_skip_blanks(const char *s)
 {

@@ -1,13 +1,22 @@
-/* Names of variables: switches, and a warning for names that no part of the project reads. The warning names the
- * variable that the misspelled one resembles most.
+/* Names of variables: look-up, switches, and a warning for names that no part of the project reads. The warning names
+ * the variable that the misspelled one resembles most.
  *
  * Callers: any thread; no other thread may change the environment meanwhile. */
 #include "check.h"
 #include "os.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+const char *os_env(const char *name)
+{
+    const char *value = getenv(name);
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
+const char *os_env_trusted(const char *name) { return secure_getenv(name) == NULL ? NULL : os_env(name); }
 
 bool os_env_switch(const char *name)
 {
