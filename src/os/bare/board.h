@@ -3,7 +3,7 @@
  * A board is a folder beside this file with a header "board_port.h" and a linker script. The header defines, inline:
  *   board_clusters(), board_cores()        number of clusters; cores of each
  *   board_cluster(), board_core()          the calling core's cluster, and its number there
- *   board_memory(c, &first, &bytes)        the part of cluster c's memory that is free for blocks
+ *   board_memory(c, &first, &bytes)        the part of cluster c's memory that is free for blocks; zero
  *   board_main_memory(&first, &bytes)      the same of the memory that all clusters share
  *   board_global(p, c)                     the address, for any core, of what is at p in cluster c's BOARD_LOCAL data
  *   board_global_base(c), BOARD_CLUSTER_BYTES   first address of cluster c's memory for any core; its size

@@ -155,7 +155,7 @@ static void give_block(struct arena *a, void *p)
     unlock_arena(a);
 }
 
-/* Makes an arena of [first, first + bytes). Returns NULL if that is too small. */
+/* Makes an arena of [first, first + bytes), which is zero. Returns NULL if that is too small. */
 static struct arena *arena_make(char *first, size_t bytes)
 {
     uintptr_t start = ((uintptr_t)first + UNIT - 1) & ~(uintptr_t)(UNIT - 1);
@@ -163,7 +163,6 @@ static struct arena *arena_make(char *first, size_t bytes)
     if (end < start + sizeof(struct arena) + 8 * UNIT)
         return NULL;
     struct arena *a = (struct arena *)start; // NOLINT(performance-no-int-to-ptr)
-    memset(a, 0, sizeof *a);
     uintptr_t from = ((start + sizeof *a + UNIT - 1) & ~(uintptr_t)(UNIT - 1)) + UNIT - HEAD;
     struct block *b = (struct block *)from; // NOLINT(performance-no-int-to-ptr)
     b->before = 0;
