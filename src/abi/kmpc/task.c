@@ -463,7 +463,7 @@ static PS_ALWAYS_INLINE bool gather_addresses(struct dependences *d, int32_t n, 
 static bool nothing_to_depend_on(const struct ort_thread *t, const struct kmpc_task_head *head)
 {
     return t->team->n == 1 && !PS_UNLIKELY(ort_tool_on()) && !(head->flags & (KMPC_TASK_PROXY | KMPC_TASK_HAS_EVENT)) &&
-           t->task->count.own + ps_load_acquire(&t->task->count.others) == 0;
+           ort_count_is_zero_after(&t->task->count);
 }
 
 #define LISTS int32_t n, const struct kmpc_depend *list, int32_t m, const struct kmpc_depend *noalias

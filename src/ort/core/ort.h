@@ -44,8 +44,7 @@ static PS_ALWAYS_INLINE struct ort_thread *ort_self_inline(void)
 static PS_ALWAYS_INLINE bool ort_taskwait_is_over(struct ort_thread *t)
 {
     struct ort_task *self = t->task;
-    struct ort_count *c = &self->count;
-    return PS_LIKELY(!(self->flags & ORT_TASK_TRACED)) && PS_LIKELY((uint32_t)(c->own + ps_load_seq(&c->others)) == 0);
+    return PS_LIKELY(!(self->flags & ORT_TASK_TRACED)) && PS_LIKELY(ort_count_children(&self->count) == 0);
 }
 
 static inline struct ort_icv *ort_icv(const struct ort_thread *t) { return t->task->icv; }

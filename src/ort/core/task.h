@@ -13,7 +13,7 @@
  * memory of descriptors, the implicit ones too, never goes back to the system (task_memory.c), so a thief may read the
  * descriptor of a task that has been freed. In a free descriptor node, depends, event and priority are zero, and data
  * points behind it. A function that changes one of these restores it.
- * Ordering: another member finishes a child by a seq_cst subtraction from count.others. A taskwait,
+ * Ordering: another member finishes a child by a seq_cst subtraction from its parent's count. A taskwait,
  * and the thread that completes the subtree, read it with acquire or stronger. OpenMP 5.2 sections 12.5 to 12.9. */
 #ifndef PS_ORT_TASK_H
 #define PS_ORT_TASK_H
@@ -23,6 +23,7 @@
 #include "list.h"
 #include "magazine.h"
 #include "spin.h"
+#include "task_count.h"
 #include "tool.h"
 
 #ifndef ORT_MEMBERS_APART /* 1: a target with memory by clusters (ort_member, ort_tasks) */
@@ -35,22 +36,6 @@ struct ort_team;
 struct ort_depend_node;
 struct ort_depend_table;
 struct ort_taskgroup;
-
-#define ORT_COUNT_INCOMPLETE INT64_C(1)
-#define ORT_COUNT_LIVE (INT64_C(1) << 32)
-
-/* A task counts its children that are not complete, for which taskwait waits, and its children whose subtree is not
- * complete. Until the second number is zero the descriptor lives, and an implicit task does not arrive at a barrier.
- * Both numbers are packed in one: a child adds ORT_COUNT_INCOMPLETE, and ORT_COUNT_LIVE for its subtree. The packed
- * number is the sum of `own`, which only the task's member changes, and `others`, which other threads change. As a rule
- * the parent's member also finishes the child: then it needs no atomic operation.
- * When the body is done and the sum is not zero, or a deferred task has an event, the member adds `own` to `others`
- * (ORT_TASK_MERGED). From then on the thread that brings `others` to zero completes the subtree. Before that, `others`
- * only goes down from zero, so no subtraction leaves zero, and no thread completes the task too early. */
-struct ort_count {
-    int64_t own;            /* written by the task's member; while it sleeps wakers read it, under the team's lock */
-    _Atomic int64_t others; /* any thread: read-modify-write; the task's member: load, acquire or stronger */
-};
 
 enum ort_task_flags {
     ORT_TASK_UNTIED = 1 << 0,

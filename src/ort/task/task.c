@@ -51,14 +51,14 @@ void ort_task_member_begin(struct ort_thread *thread, struct ort_icv *icv)
     t->flags = ps_load_relaxed(&ort_implicit_flags);
     t->owner = thread;
     t->count.own = 0;
-    *(int64_t *)&t->count.others = 0; /* no other thread knows the task yet */
+    ort_count_begin(&t->count);
     thread->task = t;
 }
 
 static PS_NOINLINE void wait_for_some_subtree(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    if (ort_count_total(&self->count) != 0)
+    if (!ort_count_is_zero(&self->count))
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
     if (self->depends != NULL) {
         ort_depend_table_free(self->depends);
@@ -192,7 +192,7 @@ bool ort_task_barrier_cancel(struct ort_thread *thread)
     struct ort_task *self = thread->task;
     if (ort_cancelled_parallel(team))
         return true;
-    if (ort_count_total(&self->count) != 0)
+    if (!ort_count_is_zero(&self->count))
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_SUBTREE, .object = self});
     uint32_t phase = ps_load_relaxed(&q->barrier_phase);
     ps_race_release(ort_cancel_barrier_at(team, phase));

@@ -55,7 +55,7 @@ PS_NOINLINE bool ort_task_frame_add(struct ort_thread *thread)
     t->team = thread->team;
     t->owner = thread;
     t->count.own = 0;
-    ps_store_relaxed(&t->count.others, 0);
+    ort_count_begin(&t->count);
     t->under = m->last_frame;
     t->above = NULL;
     if (m->last_frame != NULL)

@@ -40,7 +40,7 @@ static void leave_taskgroup(struct ort_thread *thread, struct ort_taskgroup *gro
         return;
     }
     struct ort_team *team = opener->team;
-    ps_sub_seq(&group->count.others, 1);
+    ort_count_sub(&group->count, ORT_COUNT_INCOMPLETE);
     ort_task_wake_object(team, group);
 }
 
@@ -53,7 +53,7 @@ static bool take_count(struct ort_thread *thread, struct ort_task *p, int64_t de
         return false;
     }
     struct ort_team *team = p->team;
-    if (ps_sub_seq(&p->count.others, delta) == delta)
+    if (ort_count_sub(&p->count, delta))
         return true;
     ort_task_wake_object(team, p);
     return false;
@@ -107,14 +107,13 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
     struct ort_task *parent = ps_load_relaxed(&t->parent);
     bool all;
     if (PS_LIKELY(!(t->flags & ORT_TASK_MERGED))) {
-        int64_t own = t->count.own;
-        all = own + ps_load_acquire(&t->count.others) == 0;
+        all = ort_count_is_zero_after(&t->count);
         if (!all) {
             t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
-            all = ps_add_acq_rel(&t->count.others, own) == -own;
+            all = ort_count_merge(&t->count);
         }
     } else {
-        all = ps_sub_acq_rel(&t->count.others, ORT_COUNT_LIVE) == ORT_COUNT_LIVE;
+        all = ort_count_unpour(&t->count);
     }
     if (all)
         subtree_complete(thread, t, ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE);
@@ -126,9 +125,8 @@ void ort_task_complete(struct ort_thread *thread, struct ort_task *t)
  * ORT_EVENT_BODY_DONE. True: the event is fulfilled, and nothing holds the task, so the caller completes it. */
 static bool event_has_come(struct ort_task *t)
 {
-    int64_t own = t->count.own;
     t->flags |= ORT_TASK_MERGED | ORT_TASK_SPECIAL;
-    ps_add_relaxed(&t->count.others, own + ORT_COUNT_LIVE);
+    ort_count_pour(&t->count);
     /* Equal only if the count of holds is zero, too. */
     return ps_or_acq_rel(&t->event, ORT_EVENT_BODY_DONE) == ORT_EVENT_FULFILLED;
 }

@@ -90,7 +90,7 @@ static PS_ALWAYS_INLINE void adopt_child(struct ort_thread *thread, struct ort_t
     t->icv = parent->icv;
     t->flags = (uint16_t)flags;
     t->count.own = 0;
-    ps_store_relaxed(&t->count.others, 0);
+    ort_count_begin(&t->count);
     parent->count.own += ORT_COUNT_LIVE + ORT_COUNT_INCOMPLETE;
     ee_barrier_heed();
     ort_member_changed(thread);

@@ -69,8 +69,7 @@ static PS_ALWAYS_INLINE struct ort_task *ort_frame_enter(struct ort_thread *thre
 /* Returns true if t, a frame whose body is done, has left nothing behind. */
 static PS_ALWAYS_INLINE bool ort_frame_is_over(struct ort_task *t)
 {
-    return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) &&
-           !PS_UNLIKELY((t->count.own | ps_load_acquire(&t->count.others)) != 0);
+    return !PS_UNLIKELY(t->flags & ORT_TASK_SPECIAL) && PS_LIKELY(ort_count_is_untouched(&t->count));
 }
 static PS_ALWAYS_INLINE void ort_frame_leave_as(struct ort_thread *thread, struct ort_task *t)
 {

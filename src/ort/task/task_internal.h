@@ -159,10 +159,6 @@ static inline const void *ort_cancel_barrier_at(const struct ort_team *team, uin
 }
 static inline const void *ort_cancelled_at(const struct ort_team *team) { return (const char *)&team->tasks + 40; }
 
-/* Returns own + others of a task or group. Called by the member that changes `own`, or while that member sleeps, under
- * the lock. Zero: all children are complete, with the tasks below them. */
-static inline int64_t ort_count_total(struct ort_count *c) { return c->own + ps_load_seq(&c->others); }
-
 /* --- depend.c --- */
 
 /* Orders t, a child of thread's current task that is not published yet, after its siblings by their dependences. True:

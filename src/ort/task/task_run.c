@@ -85,7 +85,7 @@ PS_NOINLINE void ort_task_end_slow(struct ort_thread *thread, struct ort_task *t
     ort_tasks(thread)->base = base;
     if (t->flags & ORT_TASK_ORDERED)
         ort_depend_complete(thread, t);
-    if (PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0)) {
+    if (PS_UNLIKELY(!ort_count_is_zero_after(&t->count))) {
         ort_task_complete(thread, t);
         return;
     }

@@ -37,11 +37,11 @@ bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *w)
 {
     switch (w->kind) {
     case ORT_WAIT_CHILDREN:
-        return (uint32_t)ort_count_total(&((struct ort_task *)w->object)->count) == 0;
+        return ort_count_children(&((struct ort_task *)w->object)->count) == 0;
     case ORT_WAIT_SUBTREE:
-        return ort_count_total(&((struct ort_task *)w->object)->count) == 0;
+        return ort_count_is_zero(&((struct ort_task *)w->object)->count);
     case ORT_WAIT_GROUP:
-        return ort_count_total(&((struct ort_taskgroup *)w->object)->count) == 0;
+        return ort_count_is_zero(&((struct ort_taskgroup *)w->object)->count);
     case ORT_WAIT_NODE:
         return ort_depend_node_is_ready(w->object);
     case ORT_WAIT_EVENT:

@@ -49,8 +49,7 @@ static inline void run_untraced(struct ort_thread *thread, struct ort_task *t)
     t->fn(t->data);
     PS_PROBE1(task__end, t);
     if (PS_UNLIKELY(ort_task_flags_of(t) & (ORT_TASK_SPECIAL | ORT_TASK_ORDERED)) ||
-        PS_UNLIKELY(t->count.own + ps_load_acquire(&t->count.others) != 0) ||
-        PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
+        PS_UNLIKELY(!ort_count_is_zero_after(&t->count)) || PS_UNLIKELY(ps_load_relaxed(&t->parent) != below)) {
         ort_task_end_slow(thread, t, below, base);
         return;
     }

@@ -65,13 +65,13 @@ PS_NOINLINE static void run_children(struct ort_thread *thread, struct ort_task 
             return;
         }
         run_untraced(thread, t);
-    } while ((uint32_t)ort_count_total(&self->count) != 0);
+    } while (ort_count_children(&self->count) != 0);
 }
 
 static PS_NOINLINE void taskwait_traced(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    if ((uint32_t)ort_count_total(&self->count) != 0)
+    if (ort_count_children(&self->count) != 0)
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_CHILDREN, .object = self, .within = self});
     ps_race_acquire(self);
 }
@@ -79,7 +79,7 @@ static PS_NOINLINE void taskwait_traced(struct ort_thread *thread)
 void ort_taskwait(struct ort_thread *thread)
 {
     struct ort_task *self = thread->task;
-    bool any = (uint32_t)ort_count_total(&self->count) != 0;
+    bool any = ort_count_children(&self->count) != 0;
     if (PS_UNLIKELY(ort_tasks_traced()) && (any || ps_race_enabled()))
         taskwait_traced(thread);
     else if (any)

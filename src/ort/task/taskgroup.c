@@ -30,7 +30,7 @@ void ort_taskgroup_end(struct ort_thread *thread)
     struct ort_taskgroup *group = self->group;
     if (!group || group->task != self)
         return;
-    if (ort_count_total(&group->count) != 0)
+    if (!ort_count_is_zero(&group->count))
         ort_task_wait(thread, &(struct ort_wait){.kind = ORT_WAIT_GROUP, .object = group, .within = self});
     ps_race_acquire(group);
     self->group = group->prev;
