@@ -147,13 +147,14 @@ struct ort_task_member {
     struct ort_task_implicit *implicit;
 #endif
     uint32_t seed; /* number of the member at which the next search for a task to steal begins */
-    bool comes;    /* true: the member is the helper called last (ort_task_team.coming); written under the lock */
     struct ort_task_cache cache;
     /* The chain of descriptors for tasks that run at once (task_frame.h): the first, the last, and the next to be used
      * (NULL: it must be made). */
     struct ort_task *frames, *last_frame, *frame;
     struct ps_magazine nodes; /* free nodes of dependences (depend.c) */
-    struct ps_list helper;    /* the member's link in the team's `helpers`, under the team's lock */
+#if !ORT_MEMBERS_APART
+    struct ps_list helper; /* the member's link in the team's `helpers`, under the team's lock */
+#endif
 };
 
 #define ORT_CANCELLED_REGION 1u
@@ -174,9 +175,14 @@ struct ort_task_team {
     _Atomic uint32_t loop_cancelled;     /* 1: the current loop or sections are cancelled */
     _Atomic uint32_t turn, turn_tries;   /* used under a thread sanitizer only, see task_run.c */
     PS_LINE_ALIGNED struct ps_spin lock; /* guards `coming` and the three lists, which are empty in most regions */
-    bool coming;                         /* true: a called helper, not member 0, has not looked for tasks yet */
-    struct ps_list sleeping;             /* members that wait for tasks, and have found none */
-    struct ps_list helpers;              /* members whose bodies have returned, and that find no task */
+    _Atomic uint32_t coming; /* the called helper, not member 0, that has not looked for tasks yet; 0: there is none */
+    struct ps_list sleeping; /* members that wait for tasks, and have found none */
+    /* members whose bodies have returned, and that find no task (task_helpers.h) */
+#if ORT_MEMBERS_APART
+    uint32_t last_helper; /* the one that was added last; behind the table of members is a bit for each helper */
+#else
+    struct ps_list helpers;
+#endif
     /* Ready tasks with a priority, or made ready by a thread outside of the team; sorted by priority. */
     struct ps_list priority;
     _Atomic uint32_t pins;            /* threads that are fulfilling an event or ending a hold of a task of the team */

@@ -243,12 +243,9 @@ static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t)
 {
     return (struct ort_task_implicit *)(void *)PS_CONTAINER_OF(t, struct ort_apart, thread)->implicit;
 }
-/* ort_helper_link returns the thread's link in its team's list of helpers, ort_of_helper_link the thread of a link. */
-static inline struct ps_list *ort_helper_link(struct ort_thread *t) { return &ort_tasks(t)->helper; }
-static inline struct ort_thread *ort_of_helper_link(struct ps_list *link)
-{
-    return PS_CONTAINER_OF(link, struct ort_task_member, helper)->thread;
-}
+/* The team's helpers (task_helpers.h), a bit for each member; how many words they have in a block of n members. */
+static inline unsigned ort_helper_words(unsigned n) { return (n + 31) / 32; }
+static inline uint32_t *ort_helper_bits(struct ort_team *team) { return (uint32_t *)(team->apart + team->n_max); }
 #else
 static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return &t->tasks; }
 static inline struct ort_task_member *ort_tasks(struct ort_thread *t) { return &t->tasks; }
@@ -258,11 +255,6 @@ static inline const struct ort_loop *ort_loop_or_none(const struct ort_thread *t
 static inline const struct ort_loop *ort_loop_begun(const struct ort_thread *t) { return &t->loop; }
 static inline struct ort_batch *ort_batch_or_none(struct ort_thread *t) { return &t->batch; }
 static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t) { return t->tasks.implicit; }
-static inline struct ps_list *ort_helper_link(struct ort_thread *t) { return &t->tasks.helper; }
-static inline struct ort_thread *ort_of_helper_link(struct ps_list *link)
-{
-    return PS_CONTAINER_OF(link, struct ort_thread, tasks.helper);
-}
 static inline void ort_member_bare(struct ort_thread *t)
 {
     if (t->local != NULL)

@@ -26,7 +26,10 @@
 static struct ort_thread *free_ones;
 static struct ps_spin lock;
 
-size_t ort_members_bytes(unsigned n_max) { return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *); }
+size_t ort_members_bytes(unsigned n_max)
+{
+    return sizeof(struct ort_team) + n_max * sizeof(struct ort_thread *) + ort_helper_words(n_max) * sizeof(uint32_t);
+}
 
 /* Members lie an odd multiple of 16 bytes apart, without padding, so that fewer of them share a memory bank. */
 #define APART_BYTES (offsetof(struct ort_apart, implicit) + ORT_TASK_IMPLICIT_BYTES)

@@ -8,7 +8,7 @@
  * Rejected: deferred arrival at barriers (the member that runs the last task of another member's subtree arrives at the
  * barrier for it). The other member is awake to run tasks anyway. */
 #include "region.h"
-#include "task_internal.h"
+#include "task_helpers.h"
 
 #include "race.h"
 
@@ -20,7 +20,7 @@ bool ort_task_team_init(struct ort_team *team)
         return false;
     ps_spin_init(&team->tasks.lock);
     ps_list_init(&team->tasks.sleeping);
-    ps_list_init(&team->tasks.helpers);
+    ort_helpers_init(team);
     ps_list_init(&team->tasks.priority);
     return true;
 }
@@ -95,10 +95,9 @@ void ort_task_team_end(struct ort_team *team)
     ps_store_relaxed(&q->cancelled, 0);
     ps_store_relaxed(&q->loop_cancelled, 0);
     ps_store_relaxed(&q->barrier_arrived, 0);
-    while (ps_list_pop_front(&q->helpers) != NULL) /* no lock: the other members have left the team */
-        continue;
+    ort_helpers_clear(team);
     ps_store_relaxed(&q->takers, 0);
-    q->coming = false;
+    ps_store_relaxed(&q->coming, 0);
 }
 
 void ort_task_after_fork_in_child(struct ort_thread *t)
@@ -114,16 +113,11 @@ void ort_task_after_fork_in_child(struct ort_thread *t)
         }
         ps_spin_init(&q->lock);
         ps_list_init(&q->sleeping);
-        ps_list_init(&q->helpers);
-        q->coming = false;
+        ort_helpers_init(t->team);
+        ps_store_relaxed(&q->coming, 0);
         ps_store_relaxed(&q->sleepers, 0);
         ps_store_relaxed(&q->takers, 0);
         ps_store_relaxed(&q->pins, 0);
-        for (unsigned i = 0; i < t->team->n; i++) {
-            struct ort_task_member *own = ort_tasks(ort_member(t->team, i));
-            own->helper.next = NULL;
-            own->comes = false;
-        }
     }
 }
 

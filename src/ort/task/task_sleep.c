@@ -14,6 +14,7 @@
  * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
  * under the lock and read without it. The waker writes ort_wait.told and word under the lock, word last (release); the
  * sleeper reads word (acquire), or takes the lock. Failures: none. */
+#include "task_helpers.h"
 #include "task_queue.h"
 
 #include <limits.h>
@@ -115,21 +116,19 @@ void ort_task_wake_barrier(struct ort_team *team)
 
 static void leave_helpers_locked(struct ort_team *team, struct ort_thread *m)
 {
-    ps_list_remove(ort_helper_link(m));
+    ort_helpers_remove(team, m);
     ps_sub_relaxed(&team->tasks.takers, 1);
     if (m->id != 0) /* not member 0, which may have to wait for its carrier (ee.h) */
-        team->tasks.coming = ort_tasks(m)->comes = true;
+        ps_store_relaxed(&team->tasks.coming, m->id);
 }
 
 /* Takes a helper, which the caller must call, out of the list. NULL: there is none, or a called helper has not looked
  * for tasks yet. */
 static struct ort_thread *take_helper_locked(struct ort_team *team)
 {
-    struct ort_task_team *q = &team->tasks;
-    if (q->coming || ps_list_empty(&q->helpers))
-        return NULL;
-    struct ort_thread *m = ort_of_helper_link(q->helpers.next);
-    leave_helpers_locked(team, m);
+    struct ort_thread *m = ps_load_relaxed(&team->tasks.coming) != 0 ? NULL : ort_helpers_first(team);
+    if (m != NULL)
+        leave_helpers_locked(team, m);
     return m;
 }
 
@@ -235,7 +234,7 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
 static bool is_coming(struct ort_team *team)
 {
     ps_spin_lock(&team->tasks.lock);
-    bool coming = team->tasks.coming;
+    bool coming = ps_load_relaxed(&team->tasks.coming) != 0;
     ps_spin_unlock(&team->tasks.lock);
     return coming;
 }
@@ -243,12 +242,8 @@ static bool is_coming(struct ort_team *team)
 void ort_task_rest(struct ort_thread *thread)
 {
     struct ort_task_team *q = &thread->team->tasks;
-    struct ps_list *link = ort_helper_link(thread);
     ps_spin_lock(&q->lock);
-    if (thread->id == 0)
-        ps_list_push_back(&q->helpers, link);
-    else
-        ps_list_push_front(&q->helpers, link); /* the helper that has run last is called first */
+    ort_helpers_add(thread->team, thread);
     ps_add_seq(&q->takers, 1);
     ps_spin_unlock(&q->lock);
 }
@@ -262,7 +257,7 @@ bool ort_task_idle(struct ort_thread *thread)
     if (is_coming(team) || !ort_task_any(team))
         return false;
     ps_spin_lock(&q->lock);
-    bool again = ps_list_linked(ort_helper_link(thread)) && !q->coming;
+    bool again = ort_helpers_has(team, thread) && ps_load_relaxed(&q->coming) == 0;
     if (again)
         leave_helpers_locked(team, thread);
     ps_spin_unlock(&q->lock);
@@ -275,7 +270,7 @@ PS_NOINLINE bool ort_task_ask(struct ort_team *team)
         return false;
     ps_spin_lock(&team->tasks.lock);
     struct ort_thread *helper = take_helper_locked(team);
-    bool comes = helper != NULL || team->tasks.coming;
+    bool comes = helper != NULL || ps_load_relaxed(&team->tasks.coming) != 0;
     ps_spin_unlock(&team->tasks.lock);
     if (helper != NULL)
         ee_team_help(&team->ee, helper->id);

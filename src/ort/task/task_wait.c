@@ -35,10 +35,9 @@ void ort_task_assist(struct ort_thread *thread)
     struct ort_team *team = thread->team;
     if (!ps_load_relaxed(&team->tasks.used))
         return;
-    struct ort_task_member *own = ort_tasks_or_none(thread);
-    if (!ort_absent(own) && own->comes) {
+    if (thread->id != 0 && ps_load_relaxed(&team->tasks.coming) == thread->id) {
         ps_spin_lock(&team->tasks.lock);
-        team->tasks.coming = own->comes = false; /* first, so that the maker of a later task calls the next helper */
+        ps_store_relaxed(&team->tasks.coming, 0); /* first, so that the maker of a later task calls the next helper */
         ps_spin_unlock(&team->tasks.lock);
     }
     bool first = true;
