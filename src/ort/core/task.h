@@ -142,11 +142,15 @@ struct ort_task_member {
     int64_t base; /* position in the deque: items from here on are descendants of the running task */
 #if ORT_MEMBERS_APART
     struct ort_thread *thread; /* the member whose part this is */
+    /* The next one in the list ort_task_team.makers; makes: it is in the list. Written by the member, and at the
+     * region's end by the parent. */
+    struct ort_task_member *next_maker;
+    bool makes;
 #else
     /* Set by ort_task_team_init. On the cache line of `base`, because a region's begin uses both. */
     struct ort_task_implicit *implicit;
-#endif
     uint32_t seed; /* number of the member at which the next search for a task to steal begins */
+#endif
     struct ort_task_cache cache;
     /* The chain of descriptors for tasks that run at once (task_frame.h): the first, the last, and the next to be used
      * (NULL: it must be made). */
@@ -179,7 +183,11 @@ struct ort_task_team {
     struct ps_list sleeping; /* members that wait for tasks, and have found none */
     /* members whose bodies have returned, and that find no task (task_helpers.h) */
 #if ORT_MEMBERS_APART
-    uint32_t last_helper; /* the one that was added last; behind the table of members is a bit for each helper */
+    /* Members that have pushed a task in this region, in a list that only grows while the region is open. Any member
+     * puts itself in, by a compare-and-swap. */
+    _Atomic(struct ort_task_member *) makers;
+    _Atomic uint32_t
+        last_helper; /* the one that was added last; behind the table of members is a bit for each helper */
 #else
     struct ps_list helpers;
 #endif

@@ -245,7 +245,10 @@ static inline struct ort_task_implicit *ort_implicit(struct ort_thread *t)
 }
 /* The team's helpers (task_helpers.h), a bit for each member; how many words they have in a block of n members. */
 static inline unsigned ort_helper_words(unsigned n) { return (n + 31) / 32; }
-static inline uint32_t *ort_helper_bits(struct ort_team *team) { return (uint32_t *)(team->apart + team->n_max); }
+static inline _Atomic uint32_t *ort_helper_bits(struct ort_team *team)
+{
+    return (_Atomic uint32_t *)(team->apart + team->n_max);
+}
 #else
 static inline struct ort_task_member *ort_tasks_or_none(struct ort_thread *t) { return &t->tasks; }
 static inline struct ort_task_member *ort_tasks(struct ort_thread *t) { return &t->tasks; }

@@ -9,6 +9,7 @@
  * barrier for it). The other member is awake to run tasks anyway. */
 #include "region.h"
 #include "task_helpers.h"
+#include "task_queue.h"
 
 #include "race.h"
 
@@ -85,11 +86,13 @@ void ort_task_team_end(struct ort_team *team)
         return;
     /* In the next region a deque is fenced until its owner makes it unfenced (task_queue.c). */
     if (ps_load_relaxed(&q->unfenced))
-        for (unsigned i = 0; i < team->n; i++) {
-            struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
-            if (!ort_absent(its))
-                ps_deque_fence_owner(&its->deque);
-        }
+        EACH_DEQUE(its, team)
+    ps_deque_fence_owner(&its->deque);
+#if ORT_MEMBERS_APART
+    EACH_DEQUE(its, team)
+    its->makes = false;
+    ps_store_relaxed(&q->makers, NULL);
+#endif
     ps_store_relaxed(&q->unfenced, 0);
     ps_store_relaxed(&q->used, 0);
     ps_store_relaxed(&q->cancelled, 0);

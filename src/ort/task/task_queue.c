@@ -63,16 +63,36 @@ PS_NOINLINE static struct ort_task *priority_take(struct ort_team *team, struct 
 
 /* --- finding --- */
 
+static inline struct ort_task *steal_from(struct ort_task_member *its, struct ort_task *within)
+{
+    return ps_deque_steal_if(&its->deque, within ? accept_descendant : NULL, within);
+}
+
+#if ORT_MEMBERS_APART
+/* Begins with the member behind the thief in the list of makers, if the thief is in it. */
+PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_task *within)
+{
+    struct ort_task_member *own = ort_tasks_or_none(thread), *head = ps_load_seq(&thread->team->tasks.makers);
+    struct ort_task_member *begin = own != NULL && own->makes ? own : head, *its = begin;
+    if (head == NULL)
+        return NULL;
+    do {
+        struct ort_task *t = its != own ? steal_from(its, within) : NULL;
+        if (t)
+            return t;
+        its = its->next_maker != NULL ? its->next_maker : head;
+    } while (its != begin);
+    return NULL;
+}
+#else
 PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
-    struct ort_task_member *own = ort_tasks_or_none(thread);
-    unsigned n = team->n, seed = ort_absent(own) ? thread->id : own->seed, victim = seed < n ? seed : 0;
+    unsigned n = team->n, seed = ort_tasks(thread)->seed, victim = seed < n ? seed : 0;
     for (unsigned i = 0; i < n; i++) {
         struct ort_thread *other = ort_member(team, victim);
-        struct ort_task_member *its = ort_tasks_or_none(other);
-        if (other != thread && !ort_absent(its)) {
-            struct ort_task *t = ps_deque_steal_if(&its->deque, within ? accept_descendant : NULL, within);
+        if (other != thread) {
+            struct ort_task *t = steal_from(ort_tasks(other), within);
             if (t) {
                 ort_tasks(thread)->seed = victim;
                 return t;
@@ -82,6 +102,7 @@ PS_NOINLINE static struct ort_task *steal(struct ort_thread *thread, struct ort_
     }
     return NULL;
 }
+#endif
 
 _Atomic bool ort_tasks_in_order;
 
@@ -108,12 +129,12 @@ bool ort_task_any(struct ort_team *team)
 {
     if (!ps_load_relaxed(&team->tasks.used))
         return false;
-    bool any = ps_load_seq(&team->tasks.priority_count) != 0;
-    for (unsigned i = 0; i < team->n && !any; i++) {
-        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
-        any = !ort_absent(its) && !ps_deque_seems_empty(&its->deque);
-    }
-    return any;
+    if (ps_load_seq(&team->tasks.priority_count) != 0)
+        return true;
+    EACH_DEQUE(its, team)
+    if (!ps_deque_seems_empty(&its->deque))
+        return true;
+    return false;
 }
 
 /* --- making ready --- */
@@ -131,6 +152,20 @@ PS_NOINLINE static void first_task(struct ort_team *team)
         ort_task_ask(team);
 }
 
+/* Called by a member that has pushed a task: lets the others look at its deque from now on in this region. */
+static inline void be_looked_at(PS_UNUSED struct ort_thread *thread, PS_UNUSED struct ort_team *team)
+{
+#if ORT_MEMBERS_APART
+    struct ort_task_member *own = ort_tasks(thread), *head = ps_load_relaxed(&team->tasks.makers);
+    if (PS_LIKELY(own->makes))
+        return;
+    own->makes = true;
+    do
+        own->next_maker = head;
+    while (!ps_cas_seq(&team->tasks.makers, &head, own));
+#endif
+}
+
 /* Called when no member has stolen from the deque of `thread` lately: makes the deque unfenced. The owner of an
  * unfenced deque tells no member of its tasks. So the deque stays fenced while a member sleeps or is a helper. */
 static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
@@ -139,6 +174,7 @@ static void become_unfenced(struct ort_thread *thread, struct ort_team *team)
     bool alone = team->n == 1;
     if (!alone && ps_load_relaxed(&team->tasks.takers) != 0)
         return;
+    be_looked_at(thread, team);
     ps_store_relaxed(&team->tasks.unfenced, 1);
     ps_store_relaxed(&team->tasks.used, 1);
     ps_deque_unfence_owner(d);
@@ -163,8 +199,10 @@ PS_NOINLINE void ort_task_pushed_fenced(struct ort_thread *thread, struct ort_ta
     struct ps_deque *d = &ort_tasks(thread)->deque;
     if (PS_UNLIKELY(!ps_deque_is_fenced(d)))
         ps_deque_fence_owner(d);
-    if (team->n > 1)
+    if (team->n > 1) {
+        be_looked_at(thread, team);
         tell(team, t);
+    }
     if (PS_UNLIKELY(ps_deque_calm_owner(d)))
         become_unfenced(thread, team);
 }

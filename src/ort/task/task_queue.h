@@ -34,6 +34,25 @@ static inline bool task_is_descendant(struct ort_task *t, const struct ort_task 
     return t == ancestor;
 }
 
+/* EACH_DEQUE(its, team) visits the part for tasks of each member whose deque may have tasks, as ort_task_member *its.
+ * With members apart only the members that have pushed tasks in this region are visited (ort_task_team.makers): to look
+ * at a member costs two loads from other clusters. A member that pushes its first task is put into the list before
+ * `takers` is read (tell in task_queue.c). A member that is to sleep is counted in `takers` before it reads the list.
+ * So one of both sees the other. */
+#if ORT_MEMBERS_APART
+#define EACH_DEQUE(its, team) \
+    for (struct ort_task_member *its = ps_load_seq(&(team)->tasks.makers); its != NULL; its = its->next_maker)
+static inline struct ort_thread *ort_thread_of(const struct ort_task_member *its) { return its->thread; }
+#else
+#define EACH_DEQUE(its, team)                                                                                \
+    for (struct ort_task_member *its = &(team)->threads[0].tasks, *end_ = &(team)->threads[(team)->n].tasks; \
+         its != end_; its = (struct ort_task_member *)(void *)((char *)its + sizeof(struct ort_thread)))
+static inline struct ort_thread *ort_thread_of(struct ort_task_member *its)
+{
+    return PS_CONTAINER_OF(its, struct ort_thread, tasks);
+}
+#endif
+
 /* Inserts t into the priority queue (task_queue.c). The caller holds the team's lock. */
 void ort_task_priority_insert_locked(struct ort_team *team, struct ort_task *t);
 

@@ -11,9 +11,9 @@
  * of a task. A sleeper that does not take the task of which it was told tells the next member. Protocol:
  * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
- * Shared: tasks.lock guards sleeping, helpers, coming and the list fields of ort_wait; sleepers and takers are written
- * under the lock and read without it. The waker writes ort_wait.told and word under the lock, word last (release); the
- * sleeper reads word (acquire), or takes the lock. Failures: none. */
+ * Shared: tasks.lock guards sleeping, helpers (but see task_helpers.h), coming and the list fields of ort_wait;
+ * sleepers, takers and coming are read without it, too. The waker writes ort_wait.told and word under the lock, word
+ * last (release); the sleeper reads word (acquire), or takes the lock. Failures: none. */
 #include "task_helpers.h"
 #include "task_queue.h"
 
@@ -27,11 +27,11 @@ static void fence_others(const struct ort_thread *thread)
 {
     struct ort_team *team = thread->team;
     ps_fence_seq();
-    for (unsigned i = 0; team->n > 1 && i < team->n; i++) {
-        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
-        if (!ort_absent(its) && PS_UNLIKELY(!ps_deque_is_fenced(&its->deque)) && ort_member(team, i) != thread)
-            ps_deque_fence(&its->deque);
-    }
+    if (team->n == 1)
+        return;
+    EACH_DEQUE(its, team)
+    if (PS_UNLIKELY(!ps_deque_is_fenced(&its->deque)) && ort_thread_of(its) != thread)
+        ps_deque_fence(&its->deque);
 }
 
 bool ort_wait_is_over(struct ort_team *team, const struct ort_wait *w)
@@ -136,6 +136,10 @@ static struct ort_thread *take_helper_locked(struct ort_team *team)
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
     struct ort_thread *helper = NULL;
+    /* A helper that is coming looks for tasks after it has cleared `coming` (seq_cst, ort_task_assist); t was queued
+     * before. So it sees t, and the lock, for which helpers wait, is spared. */
+    if (ps_load_seq(&team->tasks.sleepers) == 0 && ps_load_seq(&team->tasks.coming) != 0)
+        return;
     ps_spin_lock(&team->tasks.lock);
     if (!wake_for_task_locked(team, t))
         helper = take_helper_locked(team);
@@ -148,12 +152,11 @@ PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 static bool stands(struct ort_thread *thread, struct ort_task *within)
 {
     struct ort_team *team = thread->team;
-    for (unsigned i = 0; i < team->n; i++) {
-        struct ort_thread *other = ort_member(team, i);
-        struct ort_task_member *its = ort_tasks_or_none(other);
-        struct ort_task *t = ort_absent(its) ? NULL : ps_deque_peek(&its->deque);
-        if (t && (other == thread ? ps_deque_bottom_owner(&its->deque) != its->base
-                                  : !within || task_is_descendant(t, within)))
+    EACH_DEQUE(its, team)
+    {
+        struct ort_task *t = ps_deque_peek(&its->deque);
+        if (t && (ort_thread_of(its) == thread ? ps_deque_bottom_owner(&its->deque) != its->base
+                                               : !within || task_is_descendant(t, within)))
             return true;
     }
     return false;
@@ -173,12 +176,12 @@ static struct ort_task *look_surely(struct ort_thread *thread, struct ort_task *
 /* Returns true if t, of which the caller was told, may still be in a queue. */
 static bool may_stand(struct ort_team *team, const struct ort_task *t)
 {
-    bool may = ps_load_seq(&team->tasks.priority_count) != 0;
-    for (unsigned i = 0; i < team->n && !may; i++) {
-        struct ort_task_member *its = ort_tasks_or_none(ort_member(team, i));
-        may = !ort_absent(its) && ps_deque_may_hold(&its->deque, t);
-    }
-    return may;
+    if (ps_load_seq(&team->tasks.priority_count) != 0)
+        return true;
+    EACH_DEQUE(its, team)
+    if (ps_deque_may_hold(&its->deque, t))
+        return true;
+    return false;
 }
 
 static void end_sleep(struct ort_team *team, struct ort_wait *w)
@@ -239,14 +242,7 @@ static bool is_coming(struct ort_team *team)
     return coming;
 }
 
-void ort_task_rest(struct ort_thread *thread)
-{
-    struct ort_task_team *q = &thread->team->tasks;
-    ps_spin_lock(&q->lock);
-    ort_helpers_add(thread->team, thread);
-    ps_add_seq(&q->takers, 1);
-    ps_spin_unlock(&q->lock);
-}
+void ort_task_rest(struct ort_thread *thread) { ort_helpers_add(thread->team, thread); }
 
 bool ort_task_idle(struct ort_thread *thread)
 {

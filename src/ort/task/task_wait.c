@@ -37,7 +37,7 @@ void ort_task_assist(struct ort_thread *thread)
         return;
     if (thread->id != 0 && ps_load_relaxed(&team->tasks.coming) == thread->id) {
         ps_spin_lock(&team->tasks.lock);
-        ps_store_relaxed(&team->tasks.coming, 0); /* first, so that the maker of a later task calls the next helper */
+        ps_store_seq(&team->tasks.coming, 0); /* first, so that the maker of a later task calls the next helper */
         ps_spin_unlock(&team->tasks.lock);
     }
     bool first = true;
