@@ -201,13 +201,13 @@ bool ee_team_succeed(struct ee_team *larger, struct ee_team *team, unsigned id);
  * memory; then nothing is ever bound. */
 bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu);
 #define EE_NO_PLACE (-1)
-/* ee_member_bind: member id runs only on processors of `place` (on the manycore: on a core in the cluster of the
- * place's first core, if one is idle there). ee_team_bind is called after all calls of ee_member_bind. Its `place` is
- * the place of all members, or EE_NO_PLACE; in this case `scattered` tells whether members have different places. Both
- * are called before ee_team_reserve, while the team has no open region, and hold until the next such call. A team that
- * was never bound needs neither. If the parent is a root, member 0 runs on the parent's kernel thread. That kernel
- * thread is bound from fork to join, and then has its own mask again. */
-void ee_member_bind(struct ee_team *team, unsigned id, int place);
+/* ee_members_bind: the members from `first` up to `end` run only on processors of `place` (on the manycore: on a core
+ * in the cluster of the place's first core, if one is idle there). ee_team_bind is called after all calls of
+ * ee_members_bind. Its `place` is the place of all members, or EE_NO_PLACE; in this case `scattered` tells whether
+ * members have different places. Both are called before ee_team_reserve, while the team has no open region, and hold
+ * until the next such call. A team that was never bound needs neither. If the parent is a root, member 0 runs on the
+ * parent's kernel thread. That kernel thread is bound from fork to join, and then has its own mask again. */
+void ee_members_bind(struct ee_team *team, unsigned first, unsigned end, int place);
 void ee_team_bind(struct ee_team *team, int place, bool scattered);
 
 /* Asks for a region of n threads. Returns how many threads the region can have, 1 <= result <= n; the system may refuse

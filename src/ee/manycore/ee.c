@@ -66,9 +66,9 @@ bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
     return n > 0 && place_cluster != NULL;
 }
 
-void ee_member_bind(struct ee_team *team, unsigned id, int place)
+void ee_members_bind(struct ee_team *team, unsigned first, unsigned end, int place)
 {
-    team_of(team)->cluster_of[id] = (uint8_t)(place_cluster[place] + 1);
+    memset(team_of(team)->cluster_of + first, place_cluster[place] + 1, end - first);
 }
 void ee_team_bind(struct ee_team *t, int place, bool scattered)
 {
@@ -232,8 +232,10 @@ __attribute__((constructor(102))) static void pool_init(void)
 void ee_team_init(struct ee_team *t, const struct ee_team_ops *ops, void *members, size_t stride, unsigned n_max)
 {
     struct team *team = team_of(t);
+    /* A block that had a team before goes on counting, because its members know numbers of former regions (`end`). */
+    uint32_t region = team->region | 1;
     PS_CHECK(stride == 0 && ops->near != NULL, "entities of the manycore want members that stand apart");
-    *team = (struct team){.ops = ops, .members = members, .place = EE_NO_PLACE, .region = 1};
+    *team = (struct team){.ops = ops, .members = members, .place = EE_NO_PLACE, .region = region};
     size_t spans = pool_clusters * sizeof *team->spans, cores = pool_clusters * sizeof *team->cores,
            ids = pool_clusters * pool_cores * sizeof *team->id_of, places = n_max * sizeof *team->cluster_of;
     char *block = board_block(spans + cores + ids + places);

@@ -221,9 +221,10 @@ bool ee_places(unsigned n, const unsigned *first, const unsigned *cpu)
     ps_start();
     return ps_bind_places(n, first, cpu);
 }
-void ee_member_bind(struct ee_team *team, unsigned id, int place)
+void ee_members_bind(struct ee_team *team, unsigned first, unsigned end, int place)
 {
-    ps_member_bind(ps_team_member(scheduler_team(team), id), place);
+    for (unsigned id = first; id < end; id++)
+        ps_member_bind(ps_team_member(scheduler_team(team), id), place);
 }
 void ee_team_bind(struct ee_team *team, int place, bool scattered)
 {

@@ -194,9 +194,10 @@ void ee_set_local(void *value)
 
 /* --- places --- */
 
-void ee_member_bind(struct ee_team *team, unsigned id, int place)
+void ee_members_bind(struct ee_team *team, unsigned first, unsigned end, int place)
 {
-    worker_team_member(worker_team(team), id)->place = (uint32_t)(place + 1);
+    for (unsigned id = first; id < end; id++)
+        worker_team_member(worker_team(team), id)->place = (uint32_t)(place + 1);
 }
 void ee_team_bind(PS_UNUSED struct ee_team *team, PS_UNUSED int place, PS_UNUSED bool scattered) {}
 

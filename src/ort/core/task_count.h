@@ -39,7 +39,8 @@ struct ort_count {
  * while that member sleeps, under the lock. ort_count_is_zero_after is for a member that has ended the body: it loads
  * with acquire.
  * ort_count_is_untouched: both parts are zero.
- * ort_count_begin: sets `others` to zero, for a task that no other thread knows yet.
+ * ort_count_begin: sets `others` to zero by plain stores, for a task that no other thread knows yet. (GCC 12 makes an
+ * atomic operation of an atomic store for RISC-V.)
  * ort_count_sub: subtracts delta from `others`, which is ordered as seq_cst; returns whether that leaves zero.
  * ort_count_merge: adds `own` to `others` (acq_rel); returns whether the sum is zero.
  * ort_count_pour: adds `own` and a LIVE to `others` (relaxed). ort_count_unpour: subtracts that LIVE (acq_rel); returns
@@ -49,7 +50,7 @@ static inline bool ort_count_is_zero(struct ort_count *c) { return c->own + ps_l
 static inline bool ort_count_is_zero_after(struct ort_count *c) { return c->own + ps_load_acquire(&c->others) == 0; }
 static inline bool ort_count_is_untouched(struct ort_count *c) { return (c->own | ps_load_acquire(&c->others)) == 0; }
 static inline uint32_t ort_count_children(struct ort_count *c) { return (uint32_t)(c->own + ps_load_seq(&c->others)); }
-static inline void ort_count_begin(struct ort_count *c) { ps_store_relaxed(&c->others, 0); }
+static inline void ort_count_begin(struct ort_count *c) { *(int64_t *)&c->others = 0; }
 static inline bool ort_count_sub(struct ort_count *c, int64_t delta) { return ps_sub_seq(&c->others, delta) == delta; }
 static inline bool ort_count_merge(struct ort_count *c)
 {
@@ -78,8 +79,8 @@ static inline bool ort_count_is_untouched(struct ort_count *c)
 }
 static inline void ort_count_begin(struct ort_count *c)
 {
-    ps_store_relaxed(&c->incomplete, 0);
-    ps_store_relaxed(&c->live, 0);
+    *(uint32_t *)&c->incomplete = 0;
+    *(uint32_t *)&c->live = 0;
 }
 static inline bool ort_count_sub(struct ort_count *c, int64_t delta)
 {

@@ -313,8 +313,9 @@ static PS_NOINLINE void bind_members(struct ort_team *team, const struct ort_pla
         struct ort_place p = ort_place_of_member(parent, (enum ort_bind)bind, n, id);
         first = id == 0 ? p : first;
         scattered |= p.place != first.place;
-        for (unsigned end = id + same_place(parent, bind, n, id); id < end; id++)
-            ee_member_bind(&team->ee, id, (int)p.place);
+        unsigned end = id + same_place(parent, bind, n, id);
+        ee_members_bind(&team->ee, id, end, (int)p.place);
+        id = end;
     }
     ee_team_bind(&team->ee, scattered ? EE_NO_PLACE : (int)first.place, scattered);
 }

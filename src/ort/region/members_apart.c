@@ -164,6 +164,9 @@ void ort_members_part(struct ort_team *smaller, struct ort_team *team, bool pres
         smaller->apart[id] = present ? now : rest;
         for (struct ort_thread *t = smaller->apart[id]; t != NULL; t = t->next) {
             t->team = smaller;
+            /* Entities count regions team by team: the member's last one could be taken for the new team's present
+             * one. */
+            memset(&t->member, 0, sizeof t->member);
             ort_hot_forget(t); /* its former shape numbers mean nothing in the new block */
         }
     }

@@ -2,8 +2,8 @@
  *
  * ort_helpers_add also counts the member in `takers`. Callers of _has, _remove and _first hold the team's lock.
  * ort_helpers_init empties a set that may be half changed, ort_helpers_clear any other; both are called when no other
- * member is there. ort_helpers_first returns the helper that is to be called next: the one that was added last, member 0
- * after all others; NULL: there is none.
+ * member is there. ort_helpers_first returns the helper that is to be called next: the one that was added last, member
+ * 0 after all others; NULL: there is none.
  * Usually the set is a list whose links are in the members. With members apart it is a bit for each member in the
  * team's memory: a link would be in the memory of another cluster. There a member is added without the lock, for which
  * many members would wait. The one that calls it may then count it out of `takers` before it is counted in; so `takers`
