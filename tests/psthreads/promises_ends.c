@@ -2,6 +2,7 @@
 #include "promises_support.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 
 /* --- fork --- */
 
@@ -136,6 +137,19 @@ static void a_child_of_a_foreign_thread_may_stop_the_library(void **state)
 
 /* --- the end of main --- */
 
+/* In a child of fork? The kernel has to clear a word when a thread ends, and musl's lock of its list of threads is that
+ * word. musl 1.2.3 does not tell the kernel so in a child. The child's main thread leaves the list locked when it ends,
+ * and the next pthread_create waits for ever, in a program of plain pthreads too. */
+static bool main_can_end(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        int *cleared;
+        _exit(prctl(PR_GET_TID_ADDRESS, &cleared) == 0 && !cleared);
+    }
+    return status_of(child) == 0;
+}
+
 _Atomic unsigned *shared;
 static void *counts_late(void *arg)
 {
@@ -165,7 +179,7 @@ static void *foreign_uses(void *arg)
 static void main_may_end_first(void **state)
 {
     (void)state;
-    if (PS_TSAN) /* a forked child may have no second thread there */
+    if (PS_TSAN || !main_can_end()) /* TSan: a forked child may have no second thread there */
         skip();
     for (int how = 0; how < 8; how++) {
         ps_store_relaxed(shared, 0);
@@ -192,7 +206,7 @@ static void main_may_end_first(void **state)
 static void who_was_not_enqueued_does_not_keep_main(void **state)
 {
     (void)state;
-    if (PS_TSAN) /* a forked child may have no second thread there */
+    if (PS_TSAN || !main_can_end()) /* TSan: a forked child may have no second thread there */
         skip();
     for (int how = 0; how < 4; how++) {
         ps_store_relaxed(shared, 0);
