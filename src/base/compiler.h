@@ -49,6 +49,24 @@
 #define PS_BE_OUTERMOST() ((void)0)
 #endif
 
+/* PS_READ_TLS(value, name): value = name, a thread-local pointer of the model initial-exec, without a call. The
+ * assembly is volatile, so that each use reads anew, and the compiler keeps no address of the variable: the caller may
+ * have changed its kernel thread since the last use. Not defined on processors for which a function has to do this. */
+#if defined(__x86_64__)
+#define PS_READ_TLS(value, name) \
+    __asm__ volatile("movq " #name "@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(value))
+#elif defined(__aarch64__)
+#define PS_READ_TLS(value, name)                                                                  \
+    __asm__ volatile("adrp %0, :gottprel:" #name "\n\tldr %0, [%0, :gottprel_lo12:" #name "]\n\t" \
+                     "mrs x16, tpidr_el0\n\tldr %0, [x16, %0]"                                    \
+                     : "=r"(value)                                                                \
+                     :                                                                            \
+                     : "x16")
+#elif defined(__riscv) && __riscv_xlen == 64 && defined(__linux__)
+#define PS_READ_TLS(value, name) \
+    __asm__ volatile("la.tls.ie %0, " #name "\n\tadd %0, %0, tp\n\tld %0, 0(%0)" : "=r"(value))
+#endif
+
 /* The structure whose member `member` is at `ptr`. */
 #define PS_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

@@ -3,8 +3,8 @@
  * The implementation is chosen when the runtime is linked: src/ee/psthreads (entities are user-level threads),
  * src/ee/pthreads (entities are kernel threads), src/ee/manycore (one fixed thread on each core, no operating system).
  * The core (src/ort) sees this header only. A new implementation defines every function below, except those marked
- * "Manycore only", which serve entities whose memory is divided by clusters. On x86-64 it defines the variable ee_here
- * too.
+ * "Manycore only", which serve entities whose memory is divided by clusters. Where there is PS_READ_TLS (compiler.h) it
+ * defines the variable ee_here too.
  *
  * Words. An *entity* carries one OpenMP thread. A *root* is the entity of a kernel thread that the runtime did not make
  * (the program's initial thread, any pthread that calls an OpenMP routine). A *member* is the entity of a thread in a
@@ -82,9 +82,9 @@ void ee_set_local(void *local);
  * call waits for the caller's turn. [does not switch] */
 void ee_take_turn(void);
 
-/* ee_local_inline is ee_local without the call. On x86-64 each implementation has this layout. ee_here points to the
- * calling kernel thread's carrier, or is NULL if the kernel thread is no carrier. A carrier begins with the address of
- * the entity that it runs, or NULL. An implementation defines ee_here as
+/* ee_local_inline is ee_local without the call. Where PS_READ_TLS is, each implementation has this layout. ee_here
+ * points to the calling kernel thread's carrier, or is NULL if the kernel thread is no carrier. A carrier begins with
+ * the address of the entity that it runs, or NULL. An implementation defines ee_here as
  *   __thread struct ee_carrier *ee_here; with tls_model("initial-exec") and visibility("hidden"). */
 struct ee_running {
     unsigned char own[40];
@@ -93,13 +93,11 @@ struct ee_running {
 struct ee_carrier {
     struct ee_running *running;
 };
-#if defined(__x86_64__)
+#ifdef PS_READ_TLS
 static PS_ALWAYS_INLINE void *ee_local_inline(void)
 {
-    /* The asm is volatile, so that each call reads anew: the entity may have changed its carrier since the last
-     * read. */
     struct ee_carrier *here;
-    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(here));
+    PS_READ_TLS(here, ee_here);
     struct ee_running *running = PS_LIKELY(here != NULL) ? here->running : NULL;
     return PS_LIKELY(running != NULL) ? running->local : NULL;
 }

@@ -28,13 +28,12 @@ bool vp_in_own_block(void);
 /* Notes that the calling kernel thread carries vp (NULL: none). */
 void vp_carry(struct vp *vp);
 
-/* Does what ps_vp does; on x86-64 without a call, as the functions below. The assembly is volatile, so each use reads
- * the variable anew, and the compiler keeps no address of the variable. */
+/* Does what ps_vp does, without a call where PS_READ_TLS can. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_now(void)
 {
-#if defined(__x86_64__)
+#ifdef PS_READ_TLS
     struct vp *vp;
-    __asm__ volatile("movq ee_here@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(vp));
+    PS_READ_TLS(vp, ee_here);
     return vp;
 #else
     return ps_vp();
@@ -48,7 +47,7 @@ static PS_ALWAYS_INLINE struct psthread *ps_current_now(void)
     return PS_LIKELY(current != NULL) ? *current : NULL;
 }
 
-/* Does what ps_vp_attach does; on x86-64 without a call if there is a vp. */
+/* Does what ps_vp_attach does; without a call if there is a vp, and where PS_READ_TLS is. */
 static PS_ALWAYS_INLINE struct vp *ps_vp_attach_now(void)
 {
     struct vp *vp = ps_vp_now();

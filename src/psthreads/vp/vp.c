@@ -15,8 +15,8 @@
 #include "upcalls.h"
 #include "watchdog.h"
 
-/* Named ee_here because on x86-64 the entity contract (ee.h) reads this variable in place, and then run.current of the
- * vp to which it points. */
+/* Named ee_here because the entity contract (ee.h) reads this variable in place, and then run.current of the vp to
+ * which it points. */
 __thread struct vp *ee_here __attribute__((tls_model("initial-exec")));
 
 struct ps_runtime ps_rt;
