@@ -18,7 +18,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NEWER_QEMU = ROOT / ".cache" / "peers" / "ports" / "qemu" / "usr" / "bin"
-CONSTRUCTS = {"counts": ["flat_region", "nested_region", "barrier", "nested_barrier", "task"],
+# Without nested_barrier: the turns of its teams have a limit of time, which a traced program passes.
+CONSTRUCTS = {"counts": ["flat_region", "nested_region", "barrier", "task"],
               "counts_threads": ["thread_switch", "root_switch"]}
 FEW, MANY = 200, 1000
 MARK = 1.3  # times x86-64's count: worth a look
