@@ -161,3 +161,20 @@ bool epcc_measure(const struct epcc_construct *c, unsigned outer, unsigned inner
     free(m.seconds);
     return smallest == inner && (outer == 0 || measurers == outer);
 }
+
+bool epcc_repeat(const struct epcc_construct *c, unsigned outer, unsigned inner, unsigned long reps)
+{
+    unsigned measurers = outer;
+    if (outer == 0) {
+        c->body(reps, inner, 0);
+    } else {
+#pragma omp parallel num_threads(outer)
+        {
+            unsigned id = (unsigned)omp_get_thread_num();
+            if (id == 0)
+                measurers = (unsigned)omp_get_num_threads();
+            c->body(reps, inner, id);
+        }
+    }
+    return measurers == outer && team_size(inner) == inner;
+}

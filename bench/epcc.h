@@ -47,5 +47,7 @@ void epcc_calibrate(double delay_ns);
 /* Measures one construct and prints a line of JSON. outer 0: flat. Returns false where the runtime gave fewer threads
  * than asked for; the line says how many there were. */
 bool epcc_measure(const struct epcc_construct *c, unsigned outer, unsigned inner, const struct epcc_options *o);
+/* Runs the construct reps times and measures nothing: for programs that count what is done (rows.py). */
+bool epcc_repeat(const struct epcc_construct *c, unsigned outer, unsigned inner, unsigned long reps);
 
 #endif

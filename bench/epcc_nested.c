@@ -2,7 +2,8 @@
  *
  * epcc_nested [--constructs a,b,...] [--samples N] [--sample-us U] [--delay-ns D] [--list] CONFIG...
  * CONFIG: "4" a flat team of 4; "4x8" nested, four measurers with a team of 8 each. One line of JSON a construct and
- * CONFIG. The same binary runs under every runtime; nothing in it knows which one it is. */
+ * CONFIG. The same binary runs under every runtime; nothing in it knows which one it is.
+ * epcc_nested --reps N --constructs a CONFIG: runs a N times, without any clock. */
 #include "epcc.h"
 
 #include <getopt.h>
@@ -196,10 +197,12 @@ int main(int argc, char **argv)
         {"sample-us", required_argument, NULL, 'u'},
         {"delay-ns", required_argument, NULL, 'd'},
         {"list", no_argument, NULL, 'l'},
+        {"reps", required_argument, NULL, 'r'},
         {0},
     };
     struct epcc_options o = {.samples = 10, .sample_seconds = 2e-3, .delay_ns = 10};
     const char *only = NULL;
+    unsigned long reps = 0; /* 0: as many as the samples' time needs */
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (c) {
         case 'c':
@@ -213,6 +216,9 @@ int main(int argc, char **argv)
             break;
         case 'd':
             o.delay_ns = atof(optarg);
+            break;
+        case 'r':
+            reps = strtoul(optarg, NULL, 10);
             break;
         case 'l':
             for (size_t i = 0; i < NUM_CONSTRUCTS; i++)
@@ -230,7 +236,8 @@ int main(int argc, char **argv)
         refuse("no configuration", "4 or 4x8");
     omp_set_dynamic(0);
     omp_set_max_active_levels(2);
-    epcc_calibrate(o.delay_ns);
+    if (!reps)
+        epcc_calibrate(o.delay_ns);
     for (unsigned i = 0; i < EPCC_MEASURERS_MAX; i++)
         omp_init_lock(&locks[i]);
     bool all_threads = true;
@@ -240,7 +247,8 @@ int main(int argc, char **argv)
             refuse("not a configuration:", argv[a]);
         for (size_t i = 0; i < NUM_CONSTRUCTS; i++)
             if (!only || listed(only, constructs[i].name))
-                all_threads &= epcc_measure(&constructs[i], outer, inner, &o);
+                all_threads &= reps ? epcc_repeat(&constructs[i], outer, inner, reps)
+                                    : epcc_measure(&constructs[i], outer, inner, &o);
     }
     if (!all_threads)
         fprintf(stderr,
