@@ -41,7 +41,7 @@ bool notified;           /* the region has tasks */
 byte identity[MEMBERS + 1]; /* DONE: the body has returned, the core does not know; LISTED: in its list */
 bool wanted;                /* `left`: the parent is called back to assist */
 bool begun;                 /* the last member is in its body */
-bool coming;                /* a helper has not looked yet; under the lock */
+bool coming;                /* a helper has not looked yet; written under the lock */
 bool comes[MEMBERS + 1];    /* whose that is, by identity; member 0 may have to wait, and nothing waits for it */
 byte started[MEMBERS + 1];  /* assistants on their way, by identity */
 byte token;                 /* ps_ready of the parent that it has not consumed */
@@ -432,17 +432,21 @@ inline ask()
 {
     i = 0;
     asked = false;
-    atomic {
-        do
-        :: i <= MEMBERS && !asked ->
-            if
-            :: identity[i] == LISTED && !coming ->
-                asked = true; identity[i] = FREE; comes[i] = i != 0; coming = coming || comes[i]
-            :: else -> i++
-            fi
-        :: else -> break
-        od
-    };
+    if
+    :: coming /* read without the lock: that helper looks later */
+    :: else ->
+        atomic {
+            do
+            :: i <= MEMBERS && !asked ->
+                if
+                :: identity[i] == LISTED && !coming ->
+                    asked = true; identity[i] = FREE; comes[i] = i != 0; coming = coming || comes[i]
+                :: else -> i++
+                fi
+            :: else -> break
+            od
+        }
+    fi;
     if
     :: asked -> help(i)
     :: else

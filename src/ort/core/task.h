@@ -164,8 +164,8 @@ struct ort_task_member {
 #define ORT_CANCELLED_REGION 1u
 #define ORT_CANCELLED_GROUP 2u
 
-/* A team's part for tasks; ort_task_team_init sets up the lists. takers, sleepers and priority_count are written under
- * `lock`, and read by any thread without it. */
+/* A team's part for tasks; ort_task_team_init sets up the lists. takers, sleepers, priority_count and coming are
+ * written under `lock`, and read by any thread without it. */
 struct ort_task_team {
     /* Number of members in `sleeping` and `helpers`. A thread that has queued a task, except on an unfenced deque,
      * loads it; if it is not 0, the thread wakes a sleeper that may run the task, or calls a helper. */
@@ -176,11 +176,11 @@ struct ort_task_team {
     _Atomic uint32_t unfenced;       /* 1: some member's deque was unfenced in this region (deque.h) */
     /* bits ORT_CANCELLED_REGION, ORT_CANCELLED_GROUP (some group of the region) */
     _Atomic uint32_t cancelled;
-    _Atomic uint32_t loop_cancelled;     /* 1: the current loop or sections are cancelled */
-    _Atomic uint32_t turn, turn_tries;   /* used under a thread sanitizer only, see task_run.c */
-    PS_LINE_ALIGNED struct ps_spin lock; /* guards `coming` and the three lists, which are empty in most regions */
+    _Atomic uint32_t loop_cancelled;   /* 1: the current loop or sections are cancelled */
+    _Atomic uint32_t turn, turn_tries; /* used under a thread sanitizer only, see task_run.c */
     _Atomic uint32_t coming; /* the called helper, not member 0, that has not looked for tasks yet; 0: there is none */
-    struct ps_list sleeping; /* members that wait for tasks, and have found none */
+    PS_LINE_ALIGNED struct ps_spin lock; /* guards the three lists, which are empty in most regions */
+    struct ps_list sleeping;             /* members that wait for tasks, and have found none */
     /* members whose bodies have returned, and that find no task (task_helpers.h) */
 #if ORT_MEMBERS_APART
     /* Members that have pushed a task in this region, in a list that only grows while the region is open. Any member

@@ -11,9 +11,9 @@
  * of a task. A sleeper that does not take the task of which it was told tells the next member. Protocol:
  * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
- * Shared: tasks.lock guards sleeping, helpers (but see task_helpers.h), coming and the list fields of ort_wait;
- * sleepers, takers and coming are read without it, too. The waker writes ort_wait.told and word under the lock, word
- * last (release); the sleeper reads word (acquire), or takes the lock. Failures: none. */
+ * Shared: tasks.lock guards sleeping, helpers (but see task_helpers.h) and the list fields of ort_wait; sleepers, takers
+ * and coming are written under the lock and read without it. The waker writes ort_wait.told and word under the lock,
+ * word last (release); the sleeper reads word (acquire), or takes the lock. Failures: none. */
 #include "task_helpers.h"
 #include "task_queue.h"
 
@@ -132,13 +132,19 @@ static struct ort_thread *take_helper_locked(struct ort_team *team)
     return m;
 }
 
+/* Returns true if no member sleeps, and a called helper will look for tasks after this call began. The maker of the
+ * task has made a fence behind its push. The lock would give no other answer. But in a large team every push comes here
+ * while helpers are called one by one, and the makers would wait for the lock. */
+static bool helper_comes(struct ort_team *team)
+{
+    return ps_load_seq(&team->tasks.sleepers) == 0 && ps_load_seq(&team->tasks.coming);
+}
+
 /* Wakes a sleeper that may run t. If there is none, calls a helper. */
 PS_NOINLINE void ort_task_tell_taker(struct ort_team *team, struct ort_task *t)
 {
     struct ort_thread *helper = NULL;
-    /* A helper that is coming looks for tasks after it has cleared `coming` (seq_cst, ort_task_assist); t was queued
-     * before. So it sees t, and the lock, for which helpers wait, is spared. */
-    if (ps_load_seq(&team->tasks.sleepers) == 0 && ps_load_seq(&team->tasks.coming) != 0)
+    if (helper_comes(team))
         return;
     ps_spin_lock(&team->tasks.lock);
     if (!wake_for_task_locked(team, t))
@@ -234,14 +240,6 @@ struct ort_task *ort_task_sleep(struct ort_thread *thread, struct ort_wait *w)
 
 /* --- helpers --- */
 
-static bool is_coming(struct ort_team *team)
-{
-    ps_spin_lock(&team->tasks.lock);
-    bool coming = ps_load_relaxed(&team->tasks.coming) != 0;
-    ps_spin_unlock(&team->tasks.lock);
-    return coming;
-}
-
 void ort_task_rest(struct ort_thread *thread) { ort_helpers_add(thread->team, thread); }
 
 bool ort_task_idle(struct ort_thread *thread)
@@ -250,7 +248,7 @@ bool ort_task_idle(struct ort_thread *thread)
     struct ort_task_team *q = &team->tasks;
     ort_task_rest(thread);
     fence_others(thread);
-    if (is_coming(team) || !ort_task_any(team))
+    if (ps_load_seq(&q->coming) || !ort_task_any(team))
         return false;
     ps_spin_lock(&q->lock);
     bool again = ort_helpers_has(team, thread) && ps_load_relaxed(&q->coming) == 0;

@@ -37,8 +37,9 @@ void ort_task_assist(struct ort_thread *thread)
         return;
     if (thread->id != 0 && ps_load_relaxed(&team->tasks.coming) == thread->id) {
         ps_spin_lock(&team->tasks.lock);
-        ps_store_seq(&team->tasks.coming, 0); /* first, so that the maker of a later task calls the next helper */
+        ps_store_relaxed(&team->tasks.coming, 0); /* first: the maker of a later task calls the next helper */
         ps_spin_unlock(&team->tasks.lock);
+        ps_fence_seq(); /* the helper looks after that: the maker of an earlier task relied on it (helper_comes) */
     }
     bool first = true;
     for (struct ort_task *t; (t = ort_task_find(thread, NULL)) != NULL; first = false) {
