@@ -1,10 +1,10 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
-#include "cli/config.h"
-#include "cli/elf.h"
+#include "cli/config_file.h"
 #include "cli/output.h"
 #include "cli/semihost.h"
-#include "isa/float.h"
+#include "core/float.h"
 #include "kernel/machine.h"
+#include "program/elf.h"
 #include "trace/gdb.h"
 #include "trace/stats.h"
 #include "trace/watch.h"
@@ -80,7 +80,7 @@ int run(const Options &o)
 {
     Config config;
     for (const std::string &f : o.files)
-        config.read(f);
+        read_config(config, f);
     if (o.clusters)
         config.set("platform.clusters", *o.clusters);
     if (o.cores)

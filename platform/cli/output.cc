@@ -1,5 +1,5 @@
 #include "cli/output.h"
-#include "cli/config.h"
+#include "base/config.h"
 #include <atomic>
 #include <cerrno>
 #include <csignal>

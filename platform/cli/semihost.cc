@@ -1,6 +1,6 @@
 #include "cli/semihost.h"
+#include "base/text.h"
 #include "kernel/machine.h"
-#include "kernel/text.h"
 #include <cerrno>
 #include <chrono>
 #include <cstdio>

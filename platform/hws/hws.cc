@@ -1,6 +1,6 @@
 #include "hws/hws.h"
+#include "base/text.h"
 #include "kernel/machine.h"
-#include "kernel/text.h"
 #include <algorithm>
 
 namespace mc

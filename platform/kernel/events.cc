@@ -1,7 +1,7 @@
 // What happens in a cycle: the accesses of cores, and the messages under way.
-#include "isa/execute.h"
+#include "base/text.h"
+#include "core/execute.h"
 #include "kernel/machine.h"
-#include "kernel/text.h"
 #include <algorithm>
 
 namespace mc

@@ -1,6 +1,6 @@
 // The lock-step kernel: cycle by cycle, core by core, one instruction at a time. This kernel is the oracle: everything
 // is looked up anew for every instruction, and nothing is done before its cycle.
-#include "isa/execute.h"
+#include "core/execute.h"
 #include "kernel/machine.h"
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 #include "kernel/machine.h"
-#include "kernel/text.h"
+#include "base/text.h"
 #include <algorithm>
 #include <sys/mman.h>
 

@@ -5,7 +5,7 @@
 // find out what happens next. Functions that end the run throw (Exit, Fault); the core's registers and counters are
 // then those of that cycle.
 #pragma once
-#include "cli/config.h"
+#include "base/config.h"
 #include "core/core.h"
 #include "dma/dma.h"
 #include "hws/hws.h"

@@ -1,6 +1,6 @@
 #ifdef __x86_64__
 #include "kernel/piece.h"
-#include "isa/execute.h"
+#include "core/execute.h"
 
 namespace mc
 {
@@ -226,7 +226,7 @@ void Piece::multiply_divide(Op &op, Helper h)
 }
 
 // Addition, subtraction, multiplication, fused ones: the host's instruction, if the rounding mode is RNE, no flag
-// appears that is not set already, and the result is a number. Else the call does it, anew (isa/float.h).
+// appears that is not set already, and the result is a number. Else the call does it, anew (core/float.h).
 bool Piece::arithmetic(Op &op, Helper h)
 {
     unsigned opcode = 0, fused = 0, mode = unsigned(op.imm >> 8) & 7;

@@ -18,7 +18,7 @@
 //   bench/manycore/speed.py a cluster's cores meet at a bank every sixth cycle.
 // - Threaded code without the translation: about 60 host instructions for a simulated one, of which the access itself
 //   needs few. Labels for pairs of instructions would have saved a part of the jumps only.
-#include "isa/execute.h"
+#include "core/execute.h"
 #include "kernel/cycles.h"
 #include "kernel/machine.h"
 #include "kernel/translate.h"

@@ -8,7 +8,7 @@
 // Alone, f flits over h hops take  latency + h * hop + f * occupancy  cycles one way.
 // A packet of at most 4 bytes of data is one flit; more data take further flits of `noc.flit` bytes.
 #pragma once
-#include "cli/config.h"
+#include "base/config.h"
 #include <cstdint>
 #include <vector>
 

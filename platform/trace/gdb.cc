@@ -1,5 +1,5 @@
 #include "trace/gdb.h"
-#include "kernel/text.h"
+#include "base/text.h"
 #include <arpa/inet.h>
 #include <cstdlib>
 #include <netinet/in.h>

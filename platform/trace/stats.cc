@@ -1,6 +1,6 @@
 #include "trace/stats.h"
+#include "base/text.h"
 #include "kernel/machine.h"
-#include "kernel/text.h"
 
 namespace mc
 {

@@ -1,5 +1,5 @@
 #include "trace/watch.h"
-#include "cli/elf.h"
+#include "program/elf.h"
 #include <cstdarg>
 
 namespace mc

@@ -1,7 +1,7 @@
-#include "cli/elf.h"
-#include "cli/input.h"
+#include "program/elf.h"
+#include "base/input.h"
+#include "base/text.h"
 #include "kernel/machine.h"
-#include "kernel/text.h"
 #include <algorithm>
 #include <cstring>
 #include <elf.h>

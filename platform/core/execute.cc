@@ -1,4 +1,4 @@
-#include "isa/execute.h"
+#include "core/execute.h"
 
 namespace mc
 {

@@ -6,7 +6,7 @@
 // ended before.
 #pragma once
 #include "core/core.h"
-#include "isa/float.h"
+#include "core/float.h"
 
 namespace mc
 {

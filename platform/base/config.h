@@ -52,14 +52,15 @@ struct Config {
 #define X(section, name, value, least, most, text) uint64_t section##_##name = value;
     MC_PARAMETERS(X)
 #undef X
-    // Sets "section.name". Throws ConfigError with one line that says what is allowed.
-    void set(std::string_view key, int64_t value);
+    // Sets "section.name". Throws ConfigError with one line that says what is allowed. `where`, a prefix of check()'s
+    // lines: the place in a file.
+    void set(std::string_view key, int64_t value, std::string_view where = "");
     void set(const std::string &assignment); // "section.name=value"
-    void read(const std::string &path);      // a TOML file
     void check() const;                      // what no single value says: powers of two, nodes of the mesh
     unsigned all_cores() const { return unsigned(platform_clusters * platform_cores); }
     unsigned mesh_width() const;
-    static std::string table(); // every parameter, Markdown
+    static std::string table();                         // every parameter, Markdown
+    static std::string names(std::string_view section); // of this section's parameters; of all if it is empty
     void each(const std::function<void(const std::string &name, uint64_t value)> &f) const;
 
   private:

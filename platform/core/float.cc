@@ -1,4 +1,4 @@
-#include "isa/float.h"
+#include "core/float.h"
 
 namespace mc::fp
 {

@@ -1,13 +1,9 @@
-#include "cli/config.h"
-#include "cli/input.h"
-#include "kernel/text.h"
+#include "base/config.h"
+#include "base/text.h"
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
 
 namespace mc
 {
@@ -27,7 +23,9 @@ const Row rows[] = {
 #undef X
 };
 
-std::string keys(std::string_view section)
+} // namespace
+
+std::string Config::names(std::string_view section)
 {
     std::string out;
     for (const Row &r : rows)
@@ -36,9 +34,7 @@ std::string keys(std::string_view section)
     return out;
 }
 
-} // namespace
-
-void Config::set(std::string_view key, int64_t v)
+void Config::set(std::string_view key, int64_t v, std::string_view where)
 {
     size_t dot = key.find('.');
     std::string_view section = key.substr(0, dot), name = dot == key.npos ? std::string_view() : key.substr(dot + 1);
@@ -51,9 +47,10 @@ void Config::set(std::string_view key, int64_t v)
             throw ConfigError(text("%s.%s = %lld: allowed are %llu to %llu (%s)", r.section, r.name, (long long)v,
                                    (unsigned long long)r.least, (unsigned long long)r.most, r.text));
         this->*r.value = uint64_t(v);
+        origins_[std::string(key)] = where;
         return;
     }
-    throw ConfigError("no parameter '" + std::string(key) + "'; there are: " + keys(known ? section : ""));
+    throw ConfigError("no parameter '" + std::string(key) + "'; there are: " + names(known ? section : ""));
 }
 
 void Config::set(const std::string &a)
@@ -68,40 +65,6 @@ void Config::set(const std::string &a)
     if (value.empty() || *end || errno)
         throw ConfigError("'" + a + "': '" + value + "' is no whole number");
     set(std::string_view(a).substr(0, eq), v);
-    origins_.erase(a.substr(0, eq));
-}
-
-void Config::read(const std::string &path)
-{
-    std::vector<uint8_t> bytes;
-    if (!read_file(path, bytes))
-        throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
-    toml::table file;
-    try {
-        file = toml::parse(std::string_view(reinterpret_cast<const char *>(bytes.data()), bytes.size()), path);
-    } catch (const toml::parse_error &e) {
-        throw ConfigError(
-            text("%s:%u: %s", path.c_str(), unsigned(e.source().begin.line), std::string(e.description()).c_str()));
-    }
-    auto at = [&](const toml::node &n) { return path + ":" + std::to_string(n.source().begin.line) + ": "; };
-    for (auto &&[section, node] : file) {
-        std::string s(section.str());
-        if (!node.is_table()) {
-            std::string k = keys("");
-            throw ConfigError(at(node) + "'" + s + "' stands outside of a section; there are: " + k);
-        }
-        for (auto &&[name, value] : *node.as_table()) {
-            std::string key = s + "." + std::string(name.str());
-            if (!value.is_integer())
-                throw ConfigError(at(value) + key + " must be a whole number");
-            try {
-                set(key, **value.as_integer());
-                origins_[key] = at(value);
-            } catch (const ConfigError &e) {
-                throw ConfigError(at(value) + e.what());
-            }
-        }
-    }
 }
 
 void Config::check() const
