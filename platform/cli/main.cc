@@ -45,14 +45,14 @@ void tell(const Machine &m, const Elf &elf, const Fault &f)
 {
     if (f.core) {
         uint32_t pc = m.pc(*f.core);
-        fprintf(stderr, "manycore: cycle %llu, core %u.%u, pc 0x%08x in %s: %s\n", (unsigned long long)m.now - 1,
+        fprintf(stderr, "manycore: cycle %llu, core %u.%u, pc 0x%08x in %s: %s\n", (unsigned long long)m.clock.now - 1,
                 f.core->cluster, f.core->local, pc, elf.place(pc).c_str(), f.text.c_str());
         return;
     }
-    fprintf(stderr, "manycore: cycle %llu: %s\n", (unsigned long long)m.now - 1, f.text.c_str());
+    fprintf(stderr, "manycore: cycle %llu: %s\n", (unsigned long long)m.clock.now - 1, f.text.c_str());
     for (const Core &c : m.cores) {
         uint32_t pc = m.pc(c);
-        std::string what = m.waits_for(c);
+        std::string what = waits_for(c);
         fprintf(stderr, "  core %u.%u at 0x%08x in %s%s%s\n", c.cluster, c.local, pc, elf.place(pc).c_str(),
                 what.empty() ? "" : " waits for ", what.c_str());
     }
@@ -64,7 +64,7 @@ void (*second_interrupt)(int);
 // The first Ctrl-C ends the run as run.limit does: each core says where it is. The second one ends this process.
 void interrupt(int number)
 {
-    running->last.store(0, std::memory_order_relaxed);
+    running->clock.interrupt();
     std::signal(number, second_interrupt);
 }
 
@@ -90,15 +90,14 @@ int run(const Options &o)
     config.check();
     Elf elf(o.program[0]);
     Machine m(config);
-    m.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    m.clock.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
     m.hot = o.hot;
     m.translate = o.kernel != "threaded";
     elf.load(m);
     if (!m.put_arguments(o.program))
         throw ConfigError("the program's arguments take more than 64 KB");
     Semihost semihost;
-    m.semihost = Semihost::call;
-    m.semihost_context = &semihost;
+    m.bus.semihost = [&](Core &c) { return semihost.call(m, c); };
     m.start(elf.entry());
     if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
         throw ConfigError("--gdb goes with neither --trace nor --profile");
@@ -120,7 +119,7 @@ int run(const Options &o)
     };
     double begin = processor();
     try {
-        if (m.lock_step)
+        if (m.clock.lock_step)
             run_lock_step(m, gdb ? static_cast<Hooks *>(gdb.get()) : watch.get());
         else
             run_ahead(m);
@@ -134,7 +133,7 @@ int run(const Options &o)
         tell(m, elf, f);
         if (gdb)
             gdb->faulted(f.core);
-        code = m.last.load(std::memory_order_relaxed) ? kFaulted : kInterrupted;
+        code = m.clock.interrupted() ? kInterrupted : kFaulted;
     }
     double seconds = processor() - begin;
     if (watch)

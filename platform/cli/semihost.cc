@@ -59,7 +59,7 @@ struct Call {
     {
         uint8_t *p = m.at(address, n, c.cluster);
         if (!p)
-            m.fault(c, text("semihosting: 0x%08x, %u bytes: no memory", address, n));
+            fault(c, text("semihosting: 0x%08x, %u bytes: no memory", address, n));
         return p;
     }
     std::string string(uint32_t address, uint32_t n)
@@ -138,8 +138,8 @@ struct Call {
             if (!write)
                 break;
         }
-        if (!write && m.reservations)
-            m.stored(word(1), done);
+        if (!write)
+            m.memory.stored(word(1), done);
         return n - done;
     }
     uint32_t run(uint32_t what)
@@ -195,7 +195,7 @@ struct Call {
         case kRename:
             return rename(string(word(0), word(1)).c_str(), string(word(2), word(3)).c_str()) ? failed() : 0;
         case kClock:
-            return uint32_t(m.now / 10000000); // a core of 1 GHz: hundredths of seconds
+            return uint32_t(m.clock.now / 10000000); // a core of 1 GHz: hundredths of seconds
         case kTime:
             return uint32_t(time(nullptr));
         case kErrno:
@@ -214,7 +214,7 @@ struct Call {
             return 0;
         }
         case kElapsed: {
-            uint64_t t = m.now;
+            uint64_t t = m.clock.now;
             std::memcpy(bytes(block, 8), &t, 8);
             return 0;
         }
@@ -225,7 +225,7 @@ struct Call {
         case kExitExtended:
             throw Exit{word(0) == 0x20026 ? int(word(1) & 255) : 1};
         default:
-            m.fault(c, text("semihosting: no operation 0x%x", what));
+            fault(c, text("semihosting: no operation 0x%x", what));
         }
     }
 };
@@ -246,7 +246,7 @@ void Semihost::flush()
     out.clear();
 }
 
-int Semihost::call(Machine &m, Core &c, void *context)
+bool Semihost::call(Machine &m, Core &c)
 {
     uint32_t pc = m.pc(c);
     auto is = [&](uint32_t at, uint32_t bits) {
@@ -257,10 +257,10 @@ int Semihost::call(Machine &m, Core &c, void *context)
         return p && v == bits;
     };
     if (!is(pc - 4, 0x01f01013) || !is(pc + 4, 0x40705013))
-        return 0;
-    Call call{m, c, *static_cast<Semihost *>(context), c.x[11]};
+        return false;
+    Call call{m, c, *this, c.x[11]};
     c.x[10] = call.run(c.x[10]);
-    return 1;
+    return true;
 }
 
 } // namespace mc

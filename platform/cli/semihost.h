@@ -10,7 +10,7 @@
 namespace mc
 {
 
-class Machine;
+struct Machine;
 struct Core;
 
 struct Semihost {
@@ -19,8 +19,7 @@ struct Semihost {
     std::string out; // standard output not yet written
     void put(const uint8_t *p, size_t n);
     void flush();
-    // For Machine::semihost; `context` is the Semihost.
-    static int call(Machine &m, Core &c, void *context);
+    bool call(Machine &m, Core &c); // at an ebreak; false: no call stands there. Throws Exit
 };
 
 } // namespace mc

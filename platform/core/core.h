@@ -3,6 +3,7 @@
 #include "isa/op.h"
 #include "noc/noc.h"
 #include <cstdint>
+#include <string>
 
 namespace mc
 {
@@ -70,5 +71,17 @@ struct alignas(64) Core {
     uint32_t csr_mstatus = 0x6000, csr_mie = 0, csr_mtvec = 0, csr_mscratch = 0, csr_mepc = 0, csr_mcause = 0,
              csr_mtval = 0;
 };
+
+// An access: its size, what it stores, and what its result does to the core.
+inline unsigned access_size(Kind k)
+{
+    return k == Kind::lb || k == Kind::lbu || k == Kind::sb   ? 1
+           : k == Kind::lh || k == Kind::lhu || k == Kind::sh ? 2
+                                                              : 4;
+}
+inline uint32_t operand(const Core &c, const Op &op) { return op.kind == Kind::fsw ? c.f[op.rs2] : c.x[op.rs2]; }
+void write_result(Core &c, const Op &op, uint32_t value);
+
+std::string waits_for(const Core &c); // in words; empty: it waits for nothing
 
 } // namespace mc

@@ -6,16 +6,15 @@
 // signalled at the end (32: none). Everything is a multiple of 4 bytes.
 // The side in the TCDM takes 8 bytes a cycle and obeys the banks.
 #pragma once
-#include <cstdint>
+#include "core/code.h"
+#include "event/pool.h"
+#include "hws/hws.h"
+#include "memory/traffic.h"
 #include <deque>
 #include <vector>
 
 namespace mc
 {
-
-class Machine;
-struct Core;
-struct Message;
 
 namespace dma
 {
@@ -34,16 +33,23 @@ enum : uint32_t {
 };
 } // namespace dma
 
-class Dma
+class Dma final : public Agent
 {
   public:
-    explicit Dma(unsigned cores) : who(cores) {}
-    uint32_t load(Machine &m, Core &c, uint32_t offset);
-    bool store(Machine &m, Core &c, uint32_t offset, uint32_t value); // false: the queue is full, the core waits
-    void begin(Machine &m, unsigned cluster); // the transfer at the queue's head, after its setup
-    void burst_done(Machine &m, unsigned cluster, Message *burst);
+    // What all engines of a machine share.
+    struct Shared {
+        const Config &config;
+        Clock &clock;
+        const Codes &codes;
+        Memory &memory;
+        Traffic &traffic;
+        std::vector<Core> &cores;
+    };
+    Dma(Shared &shared, Hws &hws, unsigned cluster);
+    uint32_t load(Core &c, uint32_t offset);
+    bool store(Core &c, uint32_t offset, uint32_t value); // false: the queue is full, the core waits
+    void happen(Event &e) override;
     uint64_t transfers = 0, bytes = 0, busy = 0;
-    uint64_t port_free = 0; // the TCDM side: one beat a cycle
 
     struct Transfer {
         uint32_t source, destination, bytes, rows, source_stride, destination_stride;
@@ -60,11 +66,29 @@ class Dma
         uint32_t reg[6] = {0, 0, 0, 1, 0, 0};
         uint32_t id = 0;
     };
+    // A burst takes its bytes into the buffer, and then brings them to their place. Its beats in the TCDM are this
+    // agent's events; the network's way of it is Traffic's.
+    struct Burst : Bytes {
+        enum class Way : uint8_t { fetch, read, write, put } way; // over the network; beats; beats; over the network
+        uint32_t destination;
+    };
+    Shared &shared;
+    Clock &clock;
+    Hws &hws;
+    const unsigned cluster;
     std::vector<Who> who;
     std::deque<Transfer> queue;
     std::deque<uint16_t> waiting; // cores before a full queue
     uint32_t row = 0, column = 0, under_way = 0, started = 0, done = 0;
-    void issue(Machine &m, unsigned cluster);
+    uint64_t port_free = 0; // the TCDM side: one beat a cycle
+    Event setup;            // of the transfer at the queue's head
+    Pool<Burst> bursts;
+
+    void check(Core &c, Transfer &t) const;
+    void set_up();
+    void issue();
+    void beat(Burst &b);
+    void burst_done(Burst &b);
 };
 
 } // namespace mc

@@ -7,16 +7,14 @@
 // (a barrier), or arrives in its parent's slot. A core that waits sleeps: it makes no access until it is woken.
 // A core that is not yet waiting finds the signal or word later; arrivals may come before the masks are set.
 #pragma once
-#include <cstdint>
+#include "event/clock.h"
+#include "event/pool.h"
+#include "noc/noc.h"
+#include <deque>
 #include <vector>
 
 namespace mc
 {
-
-class Machine;
-struct Core;
-struct Op;
-struct Message;
 
 namespace hws
 {
@@ -42,19 +40,34 @@ enum : uint32_t { // offsets; [slot] * 4 below 0x280
 enum : uint32_t { kNotifyCore = 0xf, kNotifyAll = 0x100, kNotifyParent = 0x200 }; // parent's number in bits 16 to 21
 } // namespace hws
 
-class Hws
+class Hws final : public Agent
 {
   public:
-    explicit Hws(unsigned cores) : who(cores) {}
+    // What synchronisers say to each other, or to themselves a little later.
+    struct Message : Event {
+        enum class What : uint8_t { signal, word, arrival, release } what;
+        uint8_t slot;
+        uint16_t from;  // word: the core that sends it; arrival: the cluster
+        uint32_t cores; // signal, word: the cores that get it, a bit each
+        uint32_t data;  // word
+    };
+    // What all synchronisers of a machine share.
+    struct Shared {
+        const Config &config;
+        Clock &clock;
+        const Noc &noc;
+        std::vector<Core> &cores;
+        std::deque<Hws> &all;
+        Pool<Message> messages{};
+    };
+    Hws(Shared &shared, unsigned cluster);
+
     // An access of a core of this cluster. False: the core sleeps.
-    bool load(Machine &m, Core &c, uint32_t offset, uint32_t &value);
-    void store(Machine &m, Core &c, uint32_t offset, uint32_t value);
-    bool sleepy(Machine &m, Core &c); // wfi: true if nothing is pending
-    // Messages arrive.
-    void signal(Machine &m, unsigned cluster, unsigned slot, uint32_t mask);
-    void word(Machine &m, unsigned cluster, const Message &msg);
-    void arrival(Machine &m, unsigned cluster, unsigned slot, int core, int from);
-    void release(Machine &m, unsigned cluster, unsigned slot);
+    bool load(Core &c, uint32_t offset, uint32_t &value);
+    void store(Core &c, uint32_t offset, uint32_t value);
+    bool sleepy(Core &c); // wfi: true if nothing is pending
+    void signal_later(unsigned slot, uint32_t cores);
+    void happen(Event &e) override;
     uint64_t signals = 0, words = 0, gathers = 0;
 
     struct Slot {
@@ -72,14 +85,20 @@ class Hws
         uint8_t queued[hws::kSlots] = {};
         uint32_t words[hws::kSlots][hws::kDepth] = {};
     };
+    Shared &shared;
+    Clock &clock;
+    const unsigned cluster;
     std::vector<Who> who;
 
     uint32_t pending(const Who &w) const;
-    void wake(Machine &m, unsigned cluster, unsigned local);
-    void complete(Machine &m, unsigned cluster, unsigned slot);
-    void send(Machine &m, unsigned from, unsigned to, Message *msg);
-    void check_cores(Machine &m, Core &c, uint32_t mask);
-    void check_clusters(Machine &m, Core &c, uint64_t mask);
+    void wake(unsigned local);
+    void send(unsigned to, const Message &message);
+    void signal(unsigned slot, uint32_t cores);
+    void word(const Message &message);
+    void arrived(unsigned slot);
+    void release(unsigned slot);
+    void check_cores(Core &c, uint32_t mask) const;
+    void check_clusters(Core &c, uint64_t mask) const;
 };
 
 } // namespace mc

@@ -1,6 +1,6 @@
-// What happens around the cores' events in each cycle of the run-ahead kernel: messages, and the order of the cores
-// that are due. A part of run_ahead.cc: without a name in the namespace, the compiler knows all callers, and inlines
-// the constructor there.
+// What happens around the cores' events in each cycle of the run-ahead kernel: agents' events, and the order of the
+// cores that are due. A part of run_ahead.cc: without a name in the namespace, the compiler knows all callers, and
+// inlines the constructor there.
 #pragma once
 #include "kernel/machine.h"
 #include "kernel/translate.h"
@@ -27,10 +27,10 @@ struct Cycles {
     // And all clusters twice, for the same reason.
     std::vector<Core *> rows;
     std::vector<Translator::Due> list;
-    bool messages_last = false;
+    bool events_last = false;
 
     Cycles(Machine &machine, Translator &translator)
-        : m(machine), native(translator), outside(translator.state), wheel(machine.wheel),
+        : m(machine), native(translator), outside(translator.state), wheel(machine.clock.wheel),
           clusters(unsigned(machine.config.platform_clusters)), per(unsigned(machine.config.platform_cores)),
           rows(size_t(clusters) * 2 * kRow, translator.last()), list(clusters + 2)
     {
@@ -93,7 +93,7 @@ struct Cycles {
         *to = {0, nullptr};
         outside.now = now;
         outside.stamp = now << 20;
-        outside.bound = Machine::bound_after(now);
+        outside.bound = Clock::bound_after(now);
         outside.list = list.data();
         outside.row = list[0].row;
         outside.due = list[0].cores;
@@ -103,27 +103,26 @@ struct Cycles {
     // The next cycle in which something happens, up to its cores' events. False: it has none.
     bool begin()
     {
-        uint64_t now = wheel.next(m.now);
-        if (MC_UNLIKELY(now >= m.now + Wheel::kSlots))
-            m.deadlock();
-        m.now = now;
-        if (MC_UNLIKELY(now > m.last.load(std::memory_order_relaxed)))
-            m.too_long();
+        uint64_t now = wheel.next(m.clock.now);
+        if (MC_UNLIKELY(now >= m.clock.now + Wheel::kSlots))
+            m.clock.deadlock();
+        m.clock.now = now;
+        m.clock.check_limit();
         wheel.clear_mark(now);
         const Turn turn(now);
-        messages_last = false;
+        events_last = false;
         if (wheel.any(now)) {
-            messages_last = !turn.messages_first();
-            if (!messages_last)
-                m.messages();
+            events_last = !turn.events_first();
+            if (!events_last)
+                m.clock.events();
         }
         return take(now, turn);
     }
     void end()
     {
-        if (messages_last)
-            m.messages();
-        m.now++;
+        if (events_last)
+            m.clock.events();
+        m.clock.now++;
     }
     // Cycles in translated code, until that is left.
     Translator::Leave translated()

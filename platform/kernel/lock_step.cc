@@ -16,14 +16,14 @@ struct LockStep {
     // Whether the line(s) of the core's instruction are there; else the missing one is asked for (not while draining).
     bool fetched(Core &c, bool draining)
     {
-        uint32_t pc = m.pc(c), line = pc >> m.line_shift;
+        uint32_t pc = m.pc(c), line = pc >> m.icache.line_shift;
         if (c.op->length == 0)
-            m.prepare(*c.code, *c.op);
-        uint32_t last = (pc + c.op->length * 2u - 1) >> m.line_shift;
+            m.codes.prepare(*c.code, *c.op);
+        uint32_t last = (pc + c.op->length * 2u - 1) >> m.icache.line_shift;
         for (uint32_t l = line; l <= last; l++)
-            if (!m.cached(c, l)) {
+            if (!m.icache.cached(c, l)) {
                 if (!draining)
-                    m.refill(c, l);
+                    m.bus.refill(c, l);
                 return false;
             }
         return true;
@@ -59,7 +59,7 @@ struct LockStep {
             c.at = t + op.cost;
             return ended(c, op.length, false);
         }
-        Code *code = c.code->holds(target) ? c.code : m.code_of(target);
+        Code *code = c.code->holds(target) ? c.code : m.codes.of(target);
         if (!code) {
             c.wait_address = target;
             c.pending = Core::Pending::fetch;
@@ -80,7 +80,7 @@ struct LockStep {
         if (!execute_register(&c, &op, t, c.n.instructions))
             return false;
         if (op.kind == Kind::fence_i)
-            m.empty_cache(c);
+            m.icache.empty(c);
         c.at = t + op.cost;
         if ((op.flags & kWritesSp) && c.x[2] < c.stack_limit)
             c.pending = Core::Pending::stack;
@@ -92,37 +92,37 @@ struct LockStep {
     {
         if (c.event) {
             c.event = false;
-            c.bound = Machine::bound_after(m.now);
+            c.bound = Clock::bound_after(m.clock.now);
         }
         if (c.resumed) {
             c.resumed = false;
-            c.at = m.now;
+            c.at = m.clock.now;
             ended(c, c.op->length, false);
             c.event = false;
-            c.bound = Machine::bound_after(m.now);
+            c.bound = Clock::bound_after(m.clock.now);
         }
         if (c.pending != Core::Pending::none)
-            m.raise_pending(c);
+            raise_pending(c);
         if (!fetched(c, false))
             return;
         const Op &op = *c.op;
         if (hooks)
-            hooks->before(c, m.now);
+            hooks->before(c, m.clock.now);
         if (!is_shared(op.kind)) {
-            if (!execute(c, m.now))
-                m.fault(c, "illegal instruction (no such rounding mode)");
+            if (!execute(c, m.clock.now))
+                fault(c, "illegal instruction (no such rounding mode)");
             return;
         }
-        c.bound = Machine::bound_after(m.now);
-        switch (m.access(c, op)) {
-        case Machine::Outcome::done:
-            c.at = m.now + op.cost;
+        c.bound = Clock::bound_after(m.clock.now);
+        switch (m.bus.access(c, op)) {
+        case Bus::Outcome::done:
+            c.at = m.clock.now + op.cost;
             ended(c, op.length, false);
             break;
-        case Machine::Outcome::retry:
-            c.at = m.now + 1;
+        case Bus::Outcome::retry:
+            c.at = m.clock.now + 1;
             break;
-        case Machine::Outcome::blocked:
+        case Bus::Outcome::blocked:
             break;
         }
     }
@@ -139,12 +139,11 @@ struct LockStep {
     void run()
     {
         unsigned clusters = unsigned(m.config.platform_clusters), per = unsigned(m.config.platform_cores);
-        for (;; m.now++) {
-            if (m.now > m.last.load(std::memory_order_relaxed))
-                m.too_long();
-            const Turn turn(m.now);
-            if (turn.messages_first())
-                m.messages();
+        for (;; m.clock.now++) {
+            m.clock.check_limit();
+            const Turn turn(m.clock.now);
+            if (turn.events_first())
+                m.clock.events();
             bool awake = false;
             for (unsigned k = 0; k < clusters; k++) {
                 Core *first = &m.cores[size_t((turn.first_cluster(clusters) + k) % clusters) * per];
@@ -153,15 +152,15 @@ struct LockStep {
                     if (c.wait != Wait::none)
                         continue;
                     awake = true;
-                    if (c.at == m.now)
+                    if (c.at == m.clock.now)
                         cycle(c);
                 }
             }
-            if (!turn.messages_first())
-                m.messages();
-            if (!awake && !m.wheel.pending() &&
+            if (!turn.events_first())
+                m.clock.events();
+            if (!awake && !m.clock.wheel.pending() &&
                 std::all_of(m.cores.begin(), m.cores.end(), [](const Core &c) { return c.wait != Wait::none; }))
-                m.deadlock(); // (a message of this cycle may have woken one)
+                m.clock.deadlock(); // (an event of this cycle may have woken one)
         }
     }
 };

@@ -404,9 +404,9 @@ void Piece::computed(Op &op)
     leave_landing(not_below);
     load(rcx, rax, int(offsetof(Op, line)));
     move(rdx, rcx);
-    immediate(4, rdx, int32_t(m.set_mask));
-    if (m.way_shift)
-        shift(4, rdx, m.way_shift);
+    immediate(4, rdx, int32_t(m.icache.set_mask));
+    if (m.icache.way_shift)
+        shift(4, rdx, m.icache.way_shift);
     load(rsi, rbx, kTags, true);
     byte(0x3b); // cmp ecx, [rsi + rdx * 4]
     indexed(rcx, rsi, rdx, 2);
@@ -451,7 +451,7 @@ void Piece::access(Op &op)
     move(rdx, rcx);
     shift(5, rdx, 2);
     move(rsi, rdx);
-    immediate(4, rsi, int32_t(m.bank_mask));
+    immediate(4, rsi, int32_t(m.memory.bank_mask));
     byte(0x49), byte(0x8d), byte(0x54), byte(0x56), byte(load_op); // lea rdx, [r14 + rdx * 2 + load]
     load(rdi, rbx, kBanks, true);
     byte(0x48), byte(0x8b), byte(0x04), byte(0xf7); // mov rax, [rdi + rsi * 8]
@@ -508,11 +508,11 @@ void Piece::access(Op &op)
         bind(jump_if(below), back);
         if (op.kind == Kind::lw) { // the platform's description, which is a core's own
             immediate(5, rax, int32_t(map::kSystem));
-            immediate(7, rax, int32_t(sizeof m.description));
+            immediate(7, rax, int32_t(sizeof m.bus.description));
             bind(jump_if(not_below), tr.leave_[int(Translator::Leave::event)]);
             byte(0xa8), byte(3); // test al, 3
             bind(jump_if(not_equal), tr.leave_[int(Translator::Leave::event)]);
-            pointer(rdi, m.description);
+            pointer(rdi, m.bus.description);
             byte(0x8b);
             indexed(rax, rdi, rax, 0);
             store(rax, rbx, xreg(op.rd));

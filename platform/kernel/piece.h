@@ -41,12 +41,12 @@ struct Piece : Emit {
     std::vector<uint32_t> known;
     const unsigned words;
 
-    Piece(Translator &t, Code &c) : Emit{t.at_}, tr(t), m(t.m), code(c), words(t.m.wheel.words) {}
+    Piece(Translator &t, Code &c) : Emit{t.at_}, tr(t), m(t.m), code(c), words(t.m.clock.wheel.words) {}
 
     Op &decoded(Op &op)
     {
         if (op.length == 0) {
-            m.prepare(code, op);
+            m.codes.prepare(code, op);
             op.go = 0; // the threaded code's label is still missing
         }
         return op;
@@ -134,13 +134,13 @@ struct Piece : Emit {
     }
     void line_there(uint32_t line, Translator::Leave why, Op &op)
     {
-        if (m.way_shift == 0) {
+        if (m.icache.way_shift == 0) {
             if (std::find(known.begin(), known.end(), line) != known.end())
                 return;
             known.push_back(line);
         }
         load(rdx, rbx, kTags, true);
-        int disp = int(((line & m.set_mask) << m.way_shift) * 4);
+        int disp = int(((line & m.icache.set_mask) << m.icache.way_shift) * 4);
         byte(0x81); // cmp dword [rdx + disp], line
         address(7, rdx, disp);
         word(line);

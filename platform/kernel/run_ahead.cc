@@ -54,22 +54,23 @@ void simulate(Machine &m)
     };
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));
 
-    const uint32_t set_mask = m.set_mask, way_shift = m.way_shift, tcdm_size = uint32_t(m.config.tcdm_size);
+    const uint32_t set_mask = m.icache.set_mask, way_shift = m.icache.way_shift,
+                   tcdm_size = uint32_t(m.config.tcdm_size);
     const unsigned branch_penalty = unsigned(m.config.core_branch), jump_penalty = unsigned(m.config.core_jump);
-    const uint32_t bank_mask = m.bank_mask;
+    const uint32_t bank_mask = m.memory.bank_mask;
     Translator native(m);
     Cycles cycles(m, native);
-    m.next_entry = &&E_next;
-    m.again_entry = &&E_fetch;
+    m.clock.next_entry = &&E_next;
+    m.clock.again_entry = &&E_fetch;
     for (Core &c : m.cores)
         c.entry = &&E_fetch;
 
-    Wheel &wheel = m.wheel;
+    Wheel &wheel = m.clock.wheel;
     const bool translates = native.works();
     Translator::State &outside = native.state;
     const void *piece = nullptr;
     Translator::Leave left{};
-    uint64_t now = m.now, t = 0, done = 0, bound = 0;
+    uint64_t now = m.clock.now, t = 0, done = 0, bound = 0;
     uint64_t part = 0; // the cores of the cluster under way that are still due
     Core *c = nullptr;
     Op *op = nullptr;
@@ -149,7 +150,7 @@ suspend_access:
     c->native = op->native;
     goto suspend_native;
 suspend:
-    c->native = m.native_entry;
+    c->native = m.clock.native_entry;
 suspend_native:
     c->op = op;
     c->n.instructions = done;
@@ -161,7 +162,7 @@ suspend_native:
     // --- where instructions come from
 
 L_decode : {
-    m.prepare(*c->code, *op);
+    m.codes.prepare(*c->code, *op);
     const void *to;
     if (op->flags & kStraddles)
         to = &&L_straddle;
@@ -179,7 +180,7 @@ L_decode : {
 
 L_straddle : { // the second half's line
     uint32_t line = op->line + 1;
-    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
+    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.icache.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
             goto E_fetch;
@@ -201,7 +202,7 @@ landing : {
         goto suspend;
     }
     uint32_t line = op->line;
-    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.cached(*c, line)) {
+    if (MC_UNLIKELY(c->tags[(line & set_mask) << way_shift] != line) && !m.icache.cached(*c, line)) {
         entry = &&E_fetch;
         if (t == now)
             goto E_fetch;
@@ -223,20 +224,20 @@ go: // its line is there
 // An event: the core (re)starts at `op`, whose line may not be there.
 E_fetch : {
     if (MC_UNLIKELY(c->pending != Core::Pending::none))
-        m.raise_pending(*c);
+        raise_pending(*c);
     if (op->length == 0)
-        m.prepare(*c->code, *op), op->go = 0;
+        m.codes.prepare(*c->code, *op), op->go = 0;
     uint32_t line = op->line;
-    if (!m.cached(*c, line)) {
+    if (!m.icache.cached(*c, line)) {
         c->op = op;
         c->n.instructions = done;
-        m.refill(*c, line);
+        m.bus.refill(*c, line);
         goto next_core;
     }
-    if ((op->flags & kStraddles) && !m.cached(*c, line + 1)) {
+    if ((op->flags & kStraddles) && !m.icache.cached(*c, line + 1)) {
         c->op = op;
         c->n.instructions = done;
-        m.refill(*c, line + 1);
+        m.bus.refill(*c, line + 1);
         goto next_core;
     }
     goto go;
@@ -294,7 +295,7 @@ E_next : {
 
 L_fence_i:
 C_fence_i:
-    m.empty_cache(*c);
+    m.icache.empty(*c);
     MC_OVER;
     op += op->length;
     goto landing;
@@ -307,7 +308,7 @@ no_rounding:
 E_no_rounding:
     c->op = op;
     c->n.instructions = done;
-    m.fault(*c, "illegal instruction (no such rounding mode)");
+    fault(*c, "illegal instruction (no such rounding mode)");
 
 L_sp : {
     bool legal = execute_register(c, op, t, done), crosses = op->flags & kCrosses;
@@ -368,7 +369,7 @@ C_jalr : {
     done++;
     t += op->cost + jump_penalty;
     if (MC_UNLIKELY(!c->code->holds(target))) {
-        Code *code = m.code_of(target);
+        Code *code = m.codes.of(target);
         if (!code) {
             c->wait_address = target;
             c->pending = Core::Pending::fetch;
@@ -400,7 +401,7 @@ L_far : { // a branch whose target is no code of this memory
             goto landing;
         MC_GO;
     }
-    Code *code = m.code_of(target);
+    Code *code = m.codes.of(target);
     if (!code) {
         c->wait_address = target;
         c->pending = Core::Pending::fetch;
@@ -430,7 +431,7 @@ conflict:
     wheel.add_core(c->cluster * 16u + c->local, now + 1);
     goto next_core;
 
-// An access to the own TCDM; what is anything else goes the long way. The same as Machine::access() does for it.
+// An access to the own TCDM; what is anything else goes the long way. The same as Bus::access() does for it.
 #define MC_LOCAL(size, is_load)                                                                                       \
     uint32_t address = MC_A + MC_I, offset = address - c->tcdm_base;                                                  \
     if (offset >= tcdm_size)                                                                                          \
@@ -469,19 +470,18 @@ conflict:
     MC_LOAD(lhu, uint16_t, x, uint32_t)
     MC_LOAD(flw, uint32_t, f, uint32_t)
 
-#define MC_STORE(kind, type, value)                    \
-    E_##kind:                                          \
-    {                                                  \
-        if (MC_UNLIKELY(c->posted))                    \
-            goto E_other;                              \
-        MC_LOCAL(sizeof(type), 0)                      \
-        type v = type(value);                          \
-        std::memcpy(p, &v, sizeof v);                  \
-        if (MC_UNLIKELY(m.reservations))               \
-            m.stored(c->tcdm_base + offset, sizeof v); \
-        done++;                                        \
-        t = now + 1;                                   \
-        goto after_access;                             \
+#define MC_STORE(kind, type, value)                       \
+    E_##kind:                                             \
+    {                                                     \
+        if (MC_UNLIKELY(c->posted))                       \
+            goto E_other;                                 \
+        MC_LOCAL(sizeof(type), 0)                         \
+        type v = type(value);                             \
+        std::memcpy(p, &v, sizeof v);                     \
+        m.memory.stored(c->tcdm_base + offset, sizeof v); \
+        done++;                                           \
+        t = now + 1;                                      \
+        goto after_access;                                \
     }
     MC_STORE(sb, uint8_t, MC_B)
     MC_STORE(sh, uint16_t, MC_B)
@@ -501,17 +501,17 @@ E_other:
     c->n.instructions = done;
     c->at = now;
     c->entry = &&E_other;
-    switch (m.access(*c, *op)) {
-    case Machine::Outcome::done:
+    switch (m.bus.access(*c, *op)) {
+    case Bus::Outcome::done:
         done++;
         t = now + op->cost;
         goto after_access;
-    case Machine::Outcome::retry:
+    case Bus::Outcome::retry:
         c->at = now + 1;
-        c->native = m.native_entry;
+        c->native = m.clock.native_entry;
         wheel.add_core(c->cluster * 16u + c->local, now + 1);
         goto next_core;
-    case Machine::Outcome::blocked:
+    case Bus::Outcome::blocked:
         goto next_core;
     }
     __builtin_unreachable();

@@ -18,8 +18,8 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
         return;
     code_ = at_ = static_cast<uint8_t *>(memory);
     fma_ = __builtin_cpu_supports("fma");
-    state.occupied = m.wheel.occupied_slots();
-    state.reservations = &m.reservations;
+    state.occupied = m.clock.wheel.occupied_slots();
+    state.reservations = &m.memory.reservations;
     Code none;
     Piece e(*this, none);
     enter_ = reinterpret_cast<int (*)(State *, const void *, Core *)>(e.p);
@@ -69,14 +69,14 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     next_ = e.p;
     e.next_core();
     at_ = e.p;
-    m.native_entry = leave_[int(Leave::entry)];
-    m.no_event = leave_[int(Leave::event)];
-    m.no_block = leave_block_;
-    for (Code &c : m.codes)
+    m.clock.native_entry = leave_[int(Leave::entry)];
+    m.codes.no_event = leave_[int(Leave::event)];
+    m.codes.no_block = leave_block_;
+    for (Code &c : m.codes.all)
         for (Op &op : c.ops)
-            op.native = m.no_block;
+            op.native = m.codes.no_block;
     for (Core &c : m.cores)
-        c.native = m.native_entry;
+        c.native = m.clock.native_entry;
 }
 
 void Translator::block(Core &c, Op &op)

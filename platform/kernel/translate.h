@@ -30,7 +30,7 @@
 namespace mc
 {
 
-class Machine;
+struct Machine;
 
 class Translator
 {

@@ -8,7 +8,7 @@
 namespace mc
 {
 
-class Machine;
+struct Machine;
 struct Config;
 
 struct ElfError : std::runtime_error {

@@ -30,7 +30,7 @@ POSTED = {f"posted {i}": [1 + n] for i, n in enumerate((1, 2, 25, 25, 25, 26, 25
 
 
 def messages_first(cycle):
-    """kernel/wheel.h, struct Turn: which core is first in a cycle."""
+    """event/wheel.h, struct Turn: which core is first in a cycle."""
     return ((cycle * 0x9E3779B1 & 0xFFFFFFFF) ^ (cycle * 0x85EBCA6B & 0xFFFFFFFF) >> 15) >> 31
 
 

@@ -255,7 +255,7 @@ void Gdb::serve()
             sscanf(p.c_str(), "qThreadExtraInfo,%x", &t);
             std::string s, name = t >= 1 && t <= m.cores.size()
                                       ? text("core %u.%u, waits for %s", m.cores[t - 1].cluster, m.cores[t - 1].local,
-                                             m.waits_for(m.cores[t - 1]).c_str())
+                                             waits_for(m.cores[t - 1]).c_str())
                                       : "?";
             for (char k : name)
                 s += text("%02x", static_cast<unsigned char>(k));

@@ -10,10 +10,10 @@ namespace
 using ull = unsigned long long;
 
 // Cycles of a core up to the run's end: its own time, or the end where it waits.
-ull cycles(const Machine &m, const Core &c) { return c.wait == Wait::none ? c.at - 1 : m.now - 1; }
+ull cycles(const Machine &m, const Core &c) { return c.wait == Wait::none ? c.at - 1 : m.clock.now - 1; }
 
 // Since when it waits, if it does: not yet in any counter.
-ull waiting(const Machine &m, const Core &c) { return c.wait == Wait::none ? 0 : m.now - c.since; }
+ull waiting(const Machine &m, const Core &c) { return c.wait == Wait::none ? 0 : m.clock.now - c.since; }
 
 void row(FILE *to, const std::string &name, ull cycles, const Counters &n, const Config &f, ull asleep)
 {
@@ -55,15 +55,16 @@ void print_stats(const Machine &m, double seconds, FILE *to)
     fprintf(to,
             "\nrun: %llu cycles; icache: %llu lines; HWS: %llu signals, %llu words, %llu gathers; DMA: %llu transfers, "
             "%llu bytes, %llu cycles busy\n",
-            (ull)m.now - 1, (ull)sum.misses, signals, words, gathers, transfers, bytes, busy);
+            (ull)m.clock.now - 1, (ull)sum.misses, signals, words, gathers, transfers, bytes, busy);
     fprintf(to,
             "NoC: %llu packets, %llu flits, %llu cycles before taken ports and links; %llu bank conflicts of ports and "
             "DMA\n",
-            (ull)m.noc.sent_packets, (ull)m.noc.sent_flits, (ull)m.noc.waited, (ull)m.port_conflicts);
+            (ull)m.traffic.noc.sent_packets, (ull)m.traffic.noc.sent_flits, (ull)m.traffic.noc.waited,
+            (ull)m.traffic.port_conflicts);
     fprintf(to, "accesses over the NoC by cycles:");
     for (int i = 1; i < 16; i++)
-        if (m.histogram[i])
-            fprintf(to, "  %d-%d: %llu", 1 << (i - 1), (1 << i) - 1, (ull)m.histogram[i]);
+        if (m.bus.histogram[i])
+            fprintf(to, "  %d-%d: %llu", 1 << (i - 1), (1 << i) - 1, (ull)m.bus.histogram[i]);
     fprintf(to, "\nhost: %.3f s of one processor, %.1f M instructions a second\n", seconds,
             seconds > 0 ? double(sum.instructions) / seconds / 1e6 : 0.0);
 }
@@ -97,9 +98,10 @@ void print_json(const Machine &m, const std::vector<std::string> &program, FILE 
         to,
         "},\n \"cycles\": %llu, \"flits\": %llu, \"packets\": %llu, \"noc_waited\": %llu, \"port_conflicts\": %llu,\n "
         "\"histogram\": [",
-        (ull)m.now - 1, (ull)m.noc.sent_flits, (ull)m.noc.sent_packets, (ull)m.noc.waited, (ull)m.port_conflicts);
+        (ull)m.clock.now - 1, (ull)m.traffic.noc.sent_flits, (ull)m.traffic.noc.sent_packets, (ull)m.traffic.noc.waited,
+        (ull)m.traffic.port_conflicts);
     for (int i = 0; i < 16; i++)
-        fprintf(to, "%s%llu", i ? ", " : "", (ull)m.histogram[i]);
+        fprintf(to, "%s%llu", i ? ", " : "", (ull)m.bus.histogram[i]);
     fprintf(to, "],\n \"clusters\": [");
     for (size_t k = 0; k < m.hws.size(); k++)
         fprintf(to,
@@ -121,7 +123,7 @@ void print_json(const Machine &m, const std::vector<std::string> &program, FILE 
         fprintf(to, ", \"registers\": \"%016llx\"}", (ull)h);
     }
     uint64_t h = 14695981039346656037ull;
-    for (auto &t : m.tcdm)
+    for (auto &t : m.memory.tcdm)
         for (size_t i = 0; i < m.config.tcdm_size; i += 8) {
             uint64_t v;
             std::memcpy(&v, t.get() + i, 8);

@@ -5,7 +5,7 @@
 
 namespace mc
 {
-class Machine;
+struct Machine;
 // The counters of each core and of the whole, as a table for people.
 void print_stats(const Machine &m, double seconds, FILE *to);
 // The same for programs: JSON. Without times of the host, so that two kernels print the same.

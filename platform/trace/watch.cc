@@ -124,10 +124,10 @@ void Watch::end()
 {
     for (Core &c : m.cores) {
         State &s = states[c.id];
-        if (m.now > s.last)
-            nodes[size_t(s.node)].cycles += m.now - s.last;
+        if (m.clock.now > s.last)
+            nodes[size_t(s.node)].cycles += m.clock.now - s.last;
         while (trace && s.node)
-            leave(c, s, std::max(m.now, s.last));
+            leave(c, s, std::max(m.clock.now, s.last));
     }
     for (size_t k = 0; trace && k < m.dma.size(); k++)
         for (const Dma::Transfer &t : m.dma[k].finished)

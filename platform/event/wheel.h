@@ -1,13 +1,14 @@
-// What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the messages (a list)
-// whose event falls into it.
+// What happens when: a wheel of 1024 slots, one a cycle. A slot holds the cores (a mask) and the agents' events (a
+// list) whose cycle it is.
 //
 // The order of a cycle's events is a function of the cycle alone (struct Turn), and is the same in both kernels.
-// Messages come in the order in which they were scheduled, before or after all cores. Clusters, and the cores of a
-// cluster, come in ascending order from a first one on. The first one is drawn by a hash of the cycle. With a turn that
-// simply goes round, requests with a period of the round's divisors would starve some cores. (16 cores at a bank that
-// each access keeps for 4 cycles: only every fourth core would ever be first.) Every event schedules others for later
-// cycles only, so a cycle's events are known before its first one runs.
+// Events of agents come in the order in which they were scheduled, before or after all cores. Clusters, and the cores
+// of a cluster, come in ascending order from a first one on. The first one is drawn by a hash of the cycle. With a
+// turn that simply goes round, requests with a period of the round's divisors would starve some cores. (16 cores at a
+// bank that each access keeps for 4 cycles: only every fourth core would ever be first.) Every event schedules others
+// for later cycles only, so a cycle's events are known before its first one runs.
 #pragma once
+#include "event/event.h"
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -16,12 +17,10 @@
 namespace mc
 {
 
-struct Message;
-
 struct Turn {
     uint32_t hash;
     explicit Turn(uint64_t cycle) : hash((uint32_t(cycle) * 0x9e3779b1u) ^ (uint32_t(cycle) * 0x85ebca6bu >> 15)) {}
-    bool messages_first() const { return hash >> 31; }
+    bool events_first() const { return hash >> 31; }
     unsigned first_core(unsigned n) const { return ((hash >> 8 & 0xffff) * n) >> 16; }
     unsigned first_cluster(unsigned n) const { return ((hash & 0xffff) * n) >> 16; }
 };
@@ -45,30 +44,30 @@ class Wheel
     uint64_t *cores(uint64_t cycle) { return &cores_[size_t(cycle % kSlots) * words]; }
     uint8_t *occupied_slots() { return occupied; }
 
-    // `next` is the message's link. A message for a later round of the wheel waits in its slot until its round comes.
-    template <class M> void add(M *m, uint64_t when)
+    // An event for a later round of the wheel waits in its slot until its round comes.
+    void add(Event &e, uint64_t when)
     {
         unsigned slot = when % kSlots;
-        m->when = when;
-        m->next = nullptr;
+        e.when = when;
+        e.next = nullptr;
         if (heads[slot])
-            static_cast<M *>(tails[slot])->next = m;
+            tails[slot]->next = &e;
         else
-            heads[slot] = m;
-        tails[slot] = m;
+            heads[slot] = &e;
+        tails[slot] = &e;
         occupied[slot] = 1;
-        messages++;
+        events++;
     }
     bool any(uint64_t cycle) const { return heads[cycle % kSlots]; }
     // Takes the whole list of a slot.
-    Message *take(uint64_t cycle)
+    Event *take(uint64_t cycle)
     {
-        Message *m = heads[cycle % kSlots];
+        Event *e = heads[cycle % kSlots];
         heads[cycle % kSlots] = nullptr;
-        return m;
+        return e;
     }
-    void taken() { messages--; }
-    uint64_t pending() const { return messages; }
+    void taken() { events--; }
+    uint64_t pending() const { return events; }
 
     // The next cycle from `cycle` on with an occupied slot; the same cycle + kSlots where there is none. Clears the
     // marks that it passes over.
@@ -91,8 +90,8 @@ class Wheel
   private:
     std::vector<uint64_t> cores_;
     alignas(8) uint8_t occupied[kSlots] = {}; // a byte a slot: a store marks it, nothing need be read
-    std::vector<Message *> heads, tails;
-    uint64_t messages = 0;
+    std::vector<Event *> heads, tails;
+    uint64_t events = 0;
 };
 
 } // namespace mc
