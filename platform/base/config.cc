@@ -72,9 +72,9 @@ void Config::check() const
     const struct {
         const char *name;
         uint64_t value;
-    } powers[] = {{"icache.size", icache_size}, {"icache.line", icache_line}, {"tcdm.size", tcdm_size},
-                  {"tcdm.banks", tcdm_banks},   {"noc.flit", noc_flit},       {"l2.size", l2_size},
-                  {"memory.size", memory_size}, {"dma.burst", dma_burst}};
+    } powers[] = {{"icache.size", icache_size}, {"icache.line", icache_line}, {"icache.ways", icache_ways},
+                  {"tcdm.size", tcdm_size},     {"tcdm.banks", tcdm_banks},   {"noc.flit", noc_flit},
+                  {"l2.size", l2_size},         {"memory.size", memory_size}, {"dma.burst", dma_burst}};
     auto at = [&](const std::string &key) { // where it was set
         auto found = origins_.find(key);
         return (found == origins_.end() ? "" : found->second) + key;

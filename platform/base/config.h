@@ -23,12 +23,13 @@ namespace mc
     X(core, fdiv, 12, 1, 60, "cycles of fdiv and fsqrt")                                                          \
     X(icache, size, 4096, 64, 65536, "bytes of a core's instruction cache (power of two)")                        \
     X(icache, line, 16, 8, 64, "bytes of a line (power of two)")                                                  \
-    X(icache, ways, 1, 1, 2, "1: direct-mapped; 2: two ways, least recently used goes")                           \
+    X(icache, ways, 1, 1, 16, "1: direct-mapped; more: set-associative, least recently used goes (power of two)") \
     X(tcdm, size, 262144, 4096, 1048576, "bytes of a cluster's scratchpad (power of two)")                        \
     X(tcdm, banks, 32, 1, 64, "word-interleaved banks of a cluster (power of two)")                               \
     X(tcdm, atomic, 2, 1, 8, "cycles that an atomic operation keeps its bank")                                    \
-    X(noc, latency, 8, 0, 200, "cycles from a network interface into the first router")                           \
-    X(noc, hop, 2, 1, 100, "cycles from a router to the next")                                                    \
+    X(noc, crossbar, 0, 0, 1, "0: a mesh of routers; 1: a crossbar, any two ends one hop apart")                  \
+    X(noc, latency, 8, 0, 200, "cycles from a network interface into the first router, or into the crossbar")     \
+    X(noc, hop, 2, 1, 100, "cycles from a router to the next, or through the crossbar")                           \
     X(noc, occupancy, 1, 1, 32, "cycles that a flit keeps a port or a link")                                      \
     X(noc, flit, 8, 4, 64, "bytes of data in a flit (power of two)")                                              \
     X(noc, posted, 0, 0, 64, "stores over the NoC that a core may have under way while it goes on")               \

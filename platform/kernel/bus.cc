@@ -16,7 +16,7 @@ Bus::Bus(const Config &f, Clock &cl, std::vector<Core> &cores, const Icache &i, 
                   uint32_t(f.l2_size),
                   uint32_t(f.memory_size),
                   uint32_t(f.tcdm_banks),
-                  f.mesh_width()},
+                  f.noc_crossbar ? 0 : f.mesh_width()},
       config(f), clock(cl), icache(i), codes(co), memory(m), traffic(t), hws(h), dma(d), lines(cores.size())
 {
     for (Core &c : cores) {

@@ -24,7 +24,7 @@ Machine::Machine(const Config &given)
     : config(given), cores(numbered(config)), clock(config), icache(config, cores), codes(config, icache.line_shift),
       memory(config, clock, cores), traffic(config, clock, memory),
       bus(config, clock, cores, icache, codes, memory, traffic, hws, dma),
-      hws_shared{config, clock, traffic.noc, cores, hws}, dma_shared{config, clock, codes, memory, traffic, cores}
+      hws_shared{config, clock, *traffic.noc, cores, hws}, dma_shared{config, clock, codes, memory, traffic, cores}
 {
     for (unsigned k = 0; k < config.platform_clusters; k++) {
         hws.emplace_back(hws_shared, k);

@@ -6,7 +6,7 @@ namespace mc
 {
 
 Traffic::Traffic(const Config &given, Clock &c, Memory &m)
-    : noc(given), config(given), clock(c), memory(m), ports(given.platform_clusters)
+    : noc(Noc::make(given)), config(given), clock(c), memory(m), ports(given.platform_clusters)
 {
 }
 
@@ -17,7 +17,7 @@ void Traffic::address(Request &r, unsigned cluster) const
     p.from = uint16_t(cluster);
     p.sender = End::cluster;
     p.answer = false;
-    p.flits = uint8_t(r.what == Request::What::put ? noc.flits(r.bytes) : 1);
+    p.flits = uint8_t(r.what == Request::What::put ? noc->flits(r.bytes) : 1);
     if (r.address >= map::kMain) {
         p.receiver = End::memory;
         p.to = uint16_t(config.memory_node);
@@ -34,7 +34,7 @@ void Traffic::send(Request &r, unsigned cluster)
 {
     address(r, cluster);
     r.step = Request::Step::route;
-    clock.schedule(r, *this, noc.inject(r.packet, clock.now));
+    clock.schedule(r, *this, noc->inject(r.packet, clock.now));
 }
 
 void Traffic::send_in(Request &r, unsigned cluster, uint64_t when)
@@ -51,10 +51,10 @@ void Traffic::happen(Event &e)
     switch (r.step) {
     case Step::inject:
         r.step = Step::route;
-        return clock.schedule(r, *this, noc.inject(r.packet, clock.now));
+        return clock.schedule(r, *this, noc->inject(r.packet, clock.now));
     case Step::route: {
         bool delivered;
-        uint64_t when = noc.route(r.packet, clock.now, delivered);
+        uint64_t when = noc->route(r.packet, clock.now, delivered);
         if (delivered && r.packet.answer)
             return clock.schedule(r, *r.home, when);
         if (delivered)
@@ -133,7 +133,7 @@ void Traffic::answer(Request &r, uint64_t when)
     std::swap(p.from, p.to);
     std::swap(p.sender, p.receiver);
     p.answer = true;
-    p.flits = uint8_t(r.what == Request::What::line || r.what == Request::What::fetch ? noc.flits(r.bytes) : 1);
+    p.flits = uint8_t(r.what == Request::What::line || r.what == Request::What::fetch ? noc->flits(r.bytes) : 1);
     r.step = Request::Step::inject;
     clock.schedule(r, *this, when);
 }

@@ -58,7 +58,7 @@ class Traffic final : public Agent
     void send_in(Request &r, unsigned cluster, uint64_t when);
     void happen(Event &e) override;
 
-    Noc noc;
+    const std::unique_ptr<Noc> noc;
     uint64_t port_conflicts = 0; // cycles in which a bank was taken, of ports and DMA
 
   private:

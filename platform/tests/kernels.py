@@ -21,10 +21,12 @@ def platform(rng):
     few = {"platform.clusters": rng.choice([1, 2, 3, 4, 4, 6, 9, 16]),
            "platform.cores": rng.choice([1, 2, 3, 4, 7, 8, 16])}
     if rng.random() < 0.7:
+        size, line = rng.choice([256, 1024, 4096]), rng.choice([8, 16, 32, 64])
         few |= {"core.branch": rng.randint(0, 4), "core.div": rng.randint(1, 60), "core.fp": rng.randint(1, 5),
-                "icache.ways": rng.randint(1, 2), "icache.size": rng.choice([256, 1024, 4096]),
-                "icache.line": rng.choice([8, 16, 32, 64]), "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
-                "tcdm.atomic": rng.randint(1, 4), "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
+                "icache.ways": min(rng.choice([1, 2, 4, 16]), size // line), "icache.size": size,
+                "icache.line": line, "tcdm.banks": rng.choice([1, 2, 8, 32, 64]),
+                "tcdm.atomic": rng.randint(1, 4), "noc.crossbar": rng.randint(0, 1),
+                "noc.latency": rng.randint(0, 30), "noc.hop": rng.randint(1, 5),
                 "noc.occupancy": rng.randint(1, 4), "noc.flit": rng.choice([4, 8, 16]),
                 "noc.posted": rng.choice([0, 1, 2, 8]),
                 "l2.latency": rng.randint(1, 20), "memory.latency": rng.randint(1, 100),

@@ -185,13 +185,16 @@ def main():
         # configurations
         toml = folder / "c.toml"
         for text, line in (("[noc]\nlatency = 20\n", None),
-                           ("[noc]\n\nlatncy = 20\n", ":3: no parameter 'noc.latncy'; there are: latency, hop"),
+                           ("[noc]\n\nlatncy = 20\n",
+                            ":3: no parameter 'noc.latncy'; there are: crossbar, latency, hop"),
                            ("[noc]\nlatency = 9999\n", ":2: noc.latency = 9999: allowed are 0 to 200"),
                            ("[noc]\nlatency = \"a\"\n", ":2: noc.latency must be a whole number"),
                            ("[nok]\nlatency = 1\n", ":2: no parameter 'nok.latency'; there are: platform.clusters"),
                            ("[noc\n", ":1: "),
                            ("latency = 1\n", ":1: 'latency' stands outside of a section"),
                            ("[tcdm]\nsize = 5000\n", "c.toml:2: tcdm.size = 5000: must be a power of two"),
+                           ("[icache]\nways = 3\n", "c.toml:2: icache.ways = 3: must be a power of two"),
+                           ("[icache]\nways = 16\n[noc]\ncrossbar = 1\n", None),
                            ("[platform]\nclusters = 4\n[l2]\nnode = 4\n",
                             "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
                            ("[icache]\nsize = 64\nline = 64\nways = 2\n",

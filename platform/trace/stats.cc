@@ -59,7 +59,7 @@ void print_stats(const Machine &m, double seconds, FILE *to)
     fprintf(to,
             "NoC: %llu packets, %llu flits, %llu cycles before taken ports and links; %llu bank conflicts of ports and "
             "DMA\n",
-            (ull)m.traffic.noc.sent_packets, (ull)m.traffic.noc.sent_flits, (ull)m.traffic.noc.waited,
+            (ull)m.traffic.noc->sent_packets, (ull)m.traffic.noc->sent_flits, (ull)m.traffic.noc->waited,
             (ull)m.traffic.port_conflicts);
     fprintf(to, "accesses over the NoC by cycles:");
     for (int i = 1; i < 16; i++)
@@ -98,8 +98,8 @@ void print_json(const Machine &m, const std::vector<std::string> &program, FILE 
         to,
         "},\n \"cycles\": %llu, \"flits\": %llu, \"packets\": %llu, \"noc_waited\": %llu, \"port_conflicts\": %llu,\n "
         "\"histogram\": [",
-        (ull)m.clock.now - 1, (ull)m.traffic.noc.sent_flits, (ull)m.traffic.noc.sent_packets, (ull)m.traffic.noc.waited,
-        (ull)m.traffic.port_conflicts);
+        (ull)m.clock.now - 1, (ull)m.traffic.noc->sent_flits, (ull)m.traffic.noc->sent_packets,
+        (ull)m.traffic.noc->waited, (ull)m.traffic.port_conflicts);
     for (int i = 0; i < 16; i++)
         fprintf(to, "%s%llu", i ? ", " : "", (ull)m.bus.histogram[i]);
     fprintf(to, "],\n \"clusters\": [");
