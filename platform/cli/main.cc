@@ -1,4 +1,5 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
+#include "base/input.h"
 #include "cli/config_file.h"
 #include "cli/output.h"
 #include "cli/semihost.h"
@@ -10,6 +11,7 @@
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <optional>
 
@@ -24,7 +26,8 @@ constexpr int kInterrupted = 128 + SIGINT;
 
 struct Options {
     std::vector<std::string> files, settings, program;
-    std::string kernel = "run-ahead", trace, profile, stats_json;
+    std::string kernel = "run-ahead", trace, profile, stats_json, checkpoint, restore;
+    std::optional<uint64_t> checkpoint_at;
     std::optional<int64_t> clusters, cores;
     unsigned hot = 8;
     int gdb = -1;
@@ -76,6 +79,36 @@ void watch_interrupts(Machine &m)
         std::signal(SIGINT, SIG_IGN);
 }
 
+void restore(Machine &m, Semihost &semihost, const std::string &path)
+{
+    std::vector<uint8_t> bytes;
+    if (!read_file(path, bytes))
+        throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
+    try {
+        mc::restore(m, semihost, bytes);
+    } catch (const CheckpointError &e) {
+        throw ConfigError(path + ": " + e.what());
+    }
+}
+
+// The run up to the checkpoint's cycle, and the file.
+void run_to_checkpoint(Machine &m, Semihost &semihost, const Options &o, Output &to)
+{
+    m.clock.run_until(std::max(*o.checkpoint_at, m.clock.now + 1));
+    if (o.kernel == "lock-step")
+        run_lock_step(m, nullptr);
+    else
+        run_ahead(m);
+    m.clock.run_until(~uint64_t(0));
+    try {
+        std::vector<uint8_t> bytes = checkpoint(m, semihost);
+        fwrite(bytes.data(), 1, bytes.size(), to.file());
+    } catch (const CheckpointError &e) {
+        throw ConfigError(o.checkpoint + ": " + e.what());
+    }
+    to.keep();
+}
+
 int run(const Options &o)
 {
     Config config;
@@ -90,7 +123,6 @@ int run(const Options &o)
     config.check();
     Elf elf(o.program[0]);
     Machine m(config);
-    m.clock.lock_step = o.kernel == "lock-step" || o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
     m.hot = o.hot;
     m.translate = o.kernel != "threaded";
     elf.load(m);
@@ -99,9 +131,16 @@ int run(const Options &o)
     Semihost semihost;
     m.bus.semihost = [&](Core &c) { return semihost.call(m, c); };
     m.start(elf.entry());
+    if (!o.restore.empty())
+        restore(m, semihost, o.restore);
+    const bool watched = o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
+    if (!o.checkpoint.empty() && watched)
+        throw ConfigError("--checkpoint goes with none of --gdb, --trace and --profile");
+    if (o.checkpoint_at.has_value() == o.checkpoint.empty())
+        throw ConfigError("--checkpoint FILE and --checkpoint-at CYCLE go together");
     if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
         throw ConfigError("--gdb goes with neither --trace nor --profile");
-    Output trace(o.trace), profile(o.profile), json(o.stats_json);
+    Output trace(o.trace), profile(o.profile), json(o.stats_json), state(o.checkpoint);
     if (o.gdb < 0)
         watch_interrupts(m);
     std::unique_ptr<Watch> watch;
@@ -119,7 +158,9 @@ int run(const Options &o)
     };
     double begin = processor();
     try {
-        if (m.clock.lock_step)
+        if (state.file())
+            run_to_checkpoint(m, semihost, o, state);
+        if (o.kernel == "lock-step" || watched)
             run_lock_step(m, gdb ? static_cast<Hooks *>(gdb.get()) : watch.get());
         else
             run_ahead(m);
@@ -138,6 +179,9 @@ int run(const Options &o)
     double seconds = processor() - begin;
     if (watch)
         watch->end();
+    if (state.file())
+        fprintf(stderr, "manycore: %s: not written, since the run ended in cycle %llu\n", o.checkpoint.c_str(),
+                (unsigned long long)m.clock.now - 1);
     if (o.stats)
         print_stats(m, seconds, stderr);
     if (json.file())
@@ -172,6 +216,13 @@ int start(int argc, char **argv)
     app.add_option("--stats-json", o.stats_json, "write them to a file")->check(named)->option_text("FILE");
     app.add_option("--trace", o.trace, "write a timeline for Perfetto")->check(named)->option_text("FILE");
     app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph")
+        ->check(named)
+        ->option_text("FILE");
+    app.add_option("--checkpoint", o.checkpoint, "write the run's state to a file, and go on")
+        ->check(named)
+        ->option_text("FILE");
+    app.add_option("--checkpoint-at", o.checkpoint_at, "the cycle before which that is done")->option_text("CYCLE");
+    app.add_option("--restore", o.restore, "go on from such a file; program, arguments and parameters are as before")
         ->check(named)
         ->option_text("FILE");
     app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")

@@ -246,6 +246,23 @@ void Semihost::flush()
     out.clear();
 }
 
+void Semihost::archive(Writer &a)
+{
+    flush();
+    for (int fd : files)
+        if (fd > 2)
+            throw CheckpointError("the program has a file open in this cycle");
+    a(files, error);
+}
+
+void Semihost::archive(Reader &a)
+{
+    a(files, error);
+    for (int fd : files)
+        if (fd < -1 || fd > 2)
+            throw CheckpointError("it has a file open");
+}
+
 bool Semihost::call(Machine &m, Core &c)
 {
     uint32_t pc = m.pc(c);

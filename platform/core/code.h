@@ -1,5 +1,6 @@
 // The decoded code of all memories. Code does not change after loading: a store into it is a fault.
 #pragma once
+#include "base/archive.h"
 #include "base/config.h"
 #include "core/core.h"
 #include <vector>
@@ -31,6 +32,34 @@ class Codes
             if (address < r.low + r.size && r.low < address + bytes)
                 return true;
         return false;
+    }
+    template <class F> void each_executable(F f) const
+    {
+        for (const Range &r : executable)
+            f(r.low, r.size);
+    }
+    // An instruction (or none) of a checkpoint, and the code that it is a part of.
+    template <class A> Code *archive_op(A &a, Op *&op)
+    {
+        uint32_t number = 0, place = 0; // from 1 on
+        for (uint32_t k = 0; op && k < all.size(); k++)
+            if (op >= all[k].ops.data() && op < all[k].ops.data() + all[k].ops.size()) {
+                number = k + 1;
+                place = uint32_t(op - all[k].ops.data());
+            }
+        a(number, place);
+        op = nullptr;
+        if (!number)
+            return nullptr;
+        if (number > all.size() || place >= all[number - 1].ops.size())
+            throw CheckpointError("an instruction is outside of the code");
+        Code &code = all[number - 1];
+        op = &code.ops[place];
+        if (op->length == 0) {
+            prepare(code, *op);
+            op->go = 0; // the run-ahead kernel has its label to find
+        }
+        return &code;
     }
     Code *of(uint32_t pc)
     {

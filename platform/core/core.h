@@ -34,6 +34,12 @@ struct Counters {
 #define X(name, text) uint64_t name = 0;
     MC_COUNTERS(X)
 #undef X
+    template <class A> void archive(A &a)
+    {
+#define X(name, text) a(name);
+        MC_COUNTERS(X)
+#undef X
+    }
 };
 
 struct alignas(64) Core {
@@ -70,6 +76,14 @@ struct alignas(64) Core {
     uint32_t region = 0;
     uint32_t csr_mstatus = 0x6000, csr_mie = 0, csr_mtvec = 0, csr_mscratch = 0, csr_mepc = 0, csr_mcause = 0,
              csr_mtval = 0;
+
+    // All but the instruction (op, code), what never changes, and what the kernels make anew.
+    template <class A> void archive(A &a)
+    {
+        a(x, f, fflags, frm, stack_limit, at, n, wait, wait_slot, resumed, pending, wait_address, since, reservation);
+        a(posted, posted_to, posted_node, region);
+        a(csr_mstatus, csr_mie, csr_mtvec, csr_mscratch, csr_mepc, csr_mcause, csr_mtval);
+    }
 };
 
 // An access: its size, what it stores, and what its result does to the core.

@@ -26,6 +26,7 @@ class Icache
         return t[0] == line || (way_shift && in_another_way(t, line));
     }
     void fill(Core &c, uint32_t line) const; // it is the most recent one; the least recent one goes
+    template <class A> void archive(A &a) { a(tags); }
     void empty(Core &c) const;
 
   private:

@@ -18,6 +18,9 @@ struct Fault {
     std::string text;
 };
 
+struct Paused { // thrown to the kernel itself: the cycle of Clock::run_until() has come
+};
+
 [[noreturn]] inline void fault(Core &c, std::string text) { throw Fault{&c, std::move(text)}; }
 [[noreturn]] void raise_pending(Core &c); // the fault that the instruction before has left
 

@@ -57,20 +57,45 @@ class Dma final : public Agent
         uint8_t slot;
         uint32_t id;
         uint64_t queued, began, ended;
+        template <class A> void archive(A &a)
+        {
+            a(source, destination, bytes, rows, source_stride, destination_stride);
+            a(core, slot, id, queued, began, ended);
+        }
     };
     std::vector<Transfer> finished; // for the trace, which empties it
     bool keep_finished = false;
+
+    template <class A> void archive(A &a)
+    {
+        a(transfers, bytes, busy, port_free, who, queue, waiting, row, column, under_way, started, done);
+    }
+    Event &set_up_event() { return setup; }
+    // A burst of this engine; null: a new one.
+    template <class A> Event &archive_event(A &a, Event *e)
+    {
+        Burst &b = e ? static_cast<Burst &>(*e) : bursts.make();
+        b.home = this;
+        a(b);
+        return b;
+    }
 
   private:
     struct Who {
         uint32_t reg[6] = {0, 0, 0, 1, 0, 0};
         uint32_t id = 0;
+        template <class A> void archive(A &a) { a(reg, id); }
     };
     // A burst takes its bytes into the buffer, and then brings them to their place. Its beats in the TCDM are this
     // agent's events; the network's way of it is Traffic's.
     struct Burst : Bytes {
         enum class Way : uint8_t { fetch, read, write, put } way; // over the network; beats; beats; over the network
         uint32_t destination;
+        template <class A> void archive(A &a)
+        {
+            Bytes::archive(a);
+            a(way, destination);
+        }
     };
     Shared &shared;
     Clock &clock;

@@ -1,6 +1,7 @@
 #include "event/clock.h"
 #include "base/text.h"
 #include "core/stop.h"
+#include <algorithm>
 
 namespace mc
 {
@@ -39,10 +40,21 @@ void Clock::deadlock()
     throw Fault{nullptr, "deadlock: every core waits, and nothing is under way that could wake one"};
 }
 
+void Clock::run_until(uint64_t cycle)
+{
+    uint64_t end = limit ? limit : ~uint64_t(0), then = last.load(std::memory_order_relaxed);
+    while (then && !last.compare_exchange_weak(then, std::min(end, cycle - (cycle != ~uint64_t(0))),
+                                               std::memory_order_relaxed)) {
+    }
+}
+
 void Clock::too_long()
 {
-    if (interrupted())
+    uint64_t end = last.load(std::memory_order_relaxed);
+    if (!end)
         throw Fault{nullptr, "interrupted"};
+    if (!limit || end < limit)
+        throw Paused{};
     now = limit + 1;
     throw Fault{nullptr, text("stopped after %llu cycles (run.limit)", (unsigned long long)limit)};
 }

@@ -31,7 +31,8 @@ class Clock
     // with the same once more.
     void resume(Core &c, uint64_t when, bool complete);
 
-    void check_limit() // ends the run if it is over
+    void run_until(uint64_t cycle); // the kernel returns in the first cycle from `cycle` (2 or more) on; ~0: never
+    void check_limit()              // ends the run, or pauses it, after its last cycle
     {
         if (__builtin_expect(now > last.load(std::memory_order_relaxed), 0))
             too_long();
@@ -44,7 +45,7 @@ class Clock
 
   private:
     const uint64_t limit;
-    std::atomic<uint64_t> last; // the last cycle; 0: an interrupt ends the run
+    std::atomic<uint64_t> last; // the last cycle (run_until(), run.limit); 0: an interrupt ends the run
     [[noreturn]] void too_long();
 };
 

@@ -9,6 +9,7 @@
 // for later cycles only, so a cycle's events are known before its first one runs.
 #pragma once
 #include "event/event.h"
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -41,6 +42,13 @@ class Wheel
         cores_[size_t(slot) * words + bit / 64] |= uint64_t(1) << (bit % 64);
         occupied[slot] = 1;
     }
+    // Takes all cores out. A slot is marked that has events of agents, and no other one.
+    void clear_cores()
+    {
+        std::fill(cores_.begin(), cores_.end(), 0);
+        for (unsigned i = 0; i < kSlots; i++)
+            occupied[i] = heads[i] != nullptr;
+    }
     uint64_t *cores(uint64_t cycle) { return &cores_[size_t(cycle % kSlots) * words]; }
     uint8_t *occupied_slots() { return occupied; }
 
@@ -67,6 +75,13 @@ class Wheel
         return e;
     }
     void taken() { events--; }
+    // All events of agents; those of a slot in their order.
+    void each(std::vector<Event *> &to) const
+    {
+        for (Event *first : heads)
+            for (Event *e = first; e; e = e->next)
+                to.push_back(e);
+    }
     uint64_t pending() const { return events; }
 
     // The next cycle from `cycle` on with an occupied slot; the same cycle + kSlots where there is none. Clears the

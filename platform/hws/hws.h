@@ -50,6 +50,7 @@ class Hws final : public Agent
         uint16_t from;  // word: the core that sends it; arrival: the cluster
         uint32_t cores; // signal, word: the cores that get it, a bit each
         uint32_t data;  // word
+        template <class A> void archive(A &a) { a(what, slot, from, cores, data); }
     };
     // What all synchronisers of a machine share.
     struct Shared {
@@ -74,8 +75,18 @@ class Hws final : public Agent
         uint32_t cores = 0, arrived = 0, notify = 0;
         uint64_t clusters = 0, arrived_clusters = 0;
         bool armed = false; // by the store of the cores' mask, which comes last
+        template <class A> void archive(A &a) { a(cores, arrived, notify, clusters, arrived_clusters, armed); }
     };
     Slot slots[hws::kSlots];
+
+    template <class A> void archive(A &a) { a(signals, words, gathers, slots, who); }
+    // A message to this synchroniser; null: a new one.
+    template <class A> Event &archive_event(A &a, Event *e)
+    {
+        Message &m = e ? static_cast<Message &>(*e) : shared.messages.make();
+        a(m);
+        return m;
+    }
 
   private:
     struct Who {
@@ -84,6 +95,7 @@ class Hws final : public Agent
         uint64_t target_clusters = 0;
         uint8_t queued[hws::kSlots] = {};
         uint32_t words[hws::kSlots][hws::kDepth] = {};
+        template <class A> void archive(A &a) { a(signals, target_cores, any_mask, target_clusters, queued, words); }
     };
     Shared &shared;
     Clock &clock;

@@ -26,6 +26,27 @@ class Bus final : public Agent
     void refill(Core &c, uint32_t line); // the core waits; it goes on with the same instruction
     void happen(Event &e) override;      // an answer is here
 
+    template <class A> void archive(A &a) { a(histogram); }
+    Line &line(size_t core) { return lines[core]; }
+    // An access of a core; null: a new one.
+    template <class A> Event &archive_event(A &a, Event *e, std::vector<Core> &cores, Codes &code)
+    {
+        Access &access = e ? static_cast<Access &>(*e) : accesses.make();
+        uint16_t core = access.core ? access.core->id : uint16_t(0);
+        Op *op = const_cast<Op *>(access.op);
+        if (!e)
+            op = nullptr;
+        access.home = this;
+        access.archive(a);
+        a(core, access.data, access.posted);
+        code.archive_op(a, op);
+        if (core >= cores.size())
+            throw CheckpointError("an access is nobody's");
+        access.core = &cores[core];
+        access.op = op;
+        return access;
+    }
+
     std::function<bool(Core &)> semihost; // an ebreak; false: it is no semihosting call. Throws Exit
     uint64_t histogram[16] = {};          // remote accesses by cycles: bucket i holds those below 2^i
     uint32_t description[8];              // the words at map::kSystem

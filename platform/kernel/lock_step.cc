@@ -169,16 +169,19 @@ struct LockStep {
 
 void run_lock_step(Machine &m, Hooks *hooks)
 {
-    LockStep k{m, hooks};
+    m.clock.lock_step = true;
     try {
-        k.run();
+        LockStep{m, hooks}.run();
     } catch (Exit &) {
-        k.drain();
+        LockStep{m, hooks}.drain();
         throw;
     } catch (Fault &) {
-        k.drain();
+        LockStep{m, hooks}.drain();
         throw;
+    } catch (Paused &) {
     }
 }
+
+void catch_up(Machine &m) { LockStep{m, nullptr}.drain(); }
 
 } // namespace mc

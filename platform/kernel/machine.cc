@@ -76,8 +76,6 @@ void Machine::start(uint32_t entry)
         c.x[10] = boot_argc;
         c.x[11] = boot_argv;
         c.at = clock.now;
-        if (!clock.lock_step)
-            clock.wheel.add_core(c.cluster * 16u + c.local, clock.now);
     }
 }
 

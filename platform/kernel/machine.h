@@ -58,9 +58,11 @@ struct Hooks; // what watches: trace, profile
 
 // The two kernels. They run until the program ends (Exit) or fails (Fault). Then they bring the other cores to the end
 // of what these do before their next shared event, at most to the next multiple of 512 cycles. So both leave the same
-// counters.
+// counters. They return where Clock::run_until() says; then either one may go on.
 void run_ahead(Machine &m);
 void run_lock_step(Machine &m, Hooks *hooks);
+// Lock step: brings all cores as far as the run-ahead kernel would have brought them.
+void catch_up(Machine &m);
 
 struct Hooks {
     virtual ~Hooks() = default;

@@ -62,10 +62,13 @@ void simulate(Machine &m)
     Cycles cycles(m, native);
     m.clock.next_entry = &&E_next;
     m.clock.again_entry = &&E_fetch;
-    for (Core &c : m.cores)
-        c.entry = &&E_fetch;
-
     Wheel &wheel = m.clock.wheel;
+    wheel.clear_cores();
+    for (Core &c : m.cores) {
+        c.entry = c.resumed ? &&E_next : &&E_fetch;
+        if (c.wait == Wait::none)
+            wheel.add_core(c.cluster * 16u + c.local, c.at);
+    }
     const bool translates = native.works();
     Translator::State &outside = native.state;
     const void *piece = nullptr;
@@ -519,6 +522,19 @@ E_other:
 
 } // namespace
 
-void run_ahead(Machine &m) { simulate(m); }
+void run_ahead(Machine &m)
+{
+    catch_up(m);
+    m.clock.lock_step = false;
+    try {
+        simulate(m);
+    } catch (Paused &) {
+        for (Core &c : m.cores) { // the lock-step kernel may go on; each core stands before an event
+            c.event = c.wait == Wait::none;
+            // (`entry` counts where `native` says so: translated code does not set it)
+            c.resumed = c.event && c.native == m.clock.native_entry && c.entry == m.clock.next_entry;
+        }
+    }
+}
 
 } // namespace mc

@@ -73,8 +73,11 @@ Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
     m.codes.no_event = leave_[int(Leave::event)];
     m.codes.no_block = leave_block_;
     for (Code &c : m.codes.all)
-        for (Op &op : c.ops)
-            op.native = m.codes.no_block;
+        for (Op &op : c.ops) { // the kernel may have run before: with a translator of its own, or without
+            op.native = op.length && is_shared(op.kind) ? m.codes.no_event : m.codes.no_block;
+            op.state = Op::State::cold;
+            op.heat = 0;
+        }
     for (Core &c : m.cores)
         c.native = m.clock.native_entry;
 }

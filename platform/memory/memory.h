@@ -38,6 +38,15 @@ class Memory
             drop_reservations(address, bytes);
     }
 
+    template <class A> void archive(A &a)
+    {
+        a(reservations, stamps);
+        for (auto &p : tcdm)
+            a.pages(p.get(), config.tcdm_size);
+        a.pages(l2.get(), config.l2_size);
+        a.pages(main.get(), config.memory_size);
+    }
+
     std::vector<std::unique_ptr<uint8_t[]>> tcdm;
     const unsigned bank_mask;
     unsigned reservations = 0; // cores that have one

@@ -22,6 +22,7 @@ struct Packet {
     End sender = End::cluster, receiver = End::cluster;
     bool answer = false;
     uint8_t flits = 1;
+    template <class A> void archive(A &a) { a(at, from, to, sender, receiver, answer, flits); }
 };
 
 class Noc
@@ -36,6 +37,7 @@ class Noc
     virtual unsigned hops(unsigned a, unsigned b) const = 0; // from a node to another one
     unsigned flits(unsigned bytes) const { return bytes <= 4 ? 1 : 1 + (bytes + flit - 1) / flit; }
     uint64_t sent_flits = 0, sent_packets = 0, waited = 0;
+    template <class A> void archive(A &a) { a(sent_flits, sent_packets, waited, free); }
 
   protected:
     Noc(const Config &config, unsigned links_of_node);
