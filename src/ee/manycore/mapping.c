@@ -96,12 +96,9 @@ void pool_give_back(struct team *team)
 static unsigned map_in(struct team *team, unsigned c, uint32_t *free, unsigned id, unsigned end)
 {
     uint32_t left = *free;
-    unsigned n = end - id, core = c * pool_cores;
-    if (n > 1) { /* usually a member for each core */
-        n = 0;
-        for (uint32_t bits = left; bits != 0 && n < end - id; bits &= bits - 1)
-            n++;
-    }
+    unsigned n = 0, core = c * pool_cores;
+    for (uint32_t bits = left; bits != 0 && n < end - id; bits &= bits - 1)
+        n++;
     end = id + team->ops->near(team->members, id, n, (int)c);
     for (uint32_t bit = 1; id < end; bit <<= 1, core++) {
         if (!(left & bit))
