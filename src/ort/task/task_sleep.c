@@ -11,9 +11,9 @@
  * of a task. A sleeper that does not take the task of which it was told tells the next member. Protocol:
  * tests/models/task_sleep.md, with its model task_sleep.pml; team_join.pml for helpers.
  *
- * Shared: tasks.lock guards sleeping, helpers (but see task_helpers.h) and the list fields of ort_wait; sleepers, takers
- * and coming are written under the lock and read without it. The waker writes ort_wait.told and word under the lock,
- * word last (release); the sleeper reads word (acquire), or takes the lock. Failures: none. */
+ * Shared: tasks.lock guards sleeping, helpers (but see task_helpers.h) and the list fields of ort_wait. sleepers,
+ * takers and coming are written under the lock and read without it. The waker writes ort_wait.told and word under the
+ * lock, word last (release); the sleeper reads word (acquire), or takes the lock. Failures: none. */
 #include "task_helpers.h"
 #include "task_queue.h"
 
