@@ -538,6 +538,7 @@ static void on_return(plugin_id id, unsigned vcpu, int64_t number, int64_t resul
 
 __attribute__((visibility("default"))) const int qemu_plugin_version = 1;
 
+int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
 __attribute__((visibility("default"))) int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
 {
     (void)info;
