@@ -1,12 +1,14 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
 #include "base/input.h"
+#include "base/text.h"
 #include "cli/config_file.h"
 #include "cli/output.h"
 #include "cli/semihost.h"
 #include "core/float.h"
-#include "kernel/machine.h"
+#include "kernel/watched.h"
 #include "program/elf.h"
 #include "trace/gdb.h"
+#include "trace/log.h"
 #include "trace/stats.h"
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
@@ -26,8 +28,8 @@ constexpr int kInterrupted = 128 + SIGINT;
 
 struct Options {
     std::vector<std::string> files, settings, program;
-    std::string kernel = "run-ahead", trace, profile, stats_json, checkpoint, restore;
-    std::optional<uint64_t> checkpoint_at;
+    std::string kernel = "run-ahead", trace, profile, log, stats_json, checkpoint, restore;
+    std::optional<uint64_t> from, to, checkpoint_at;
     std::optional<int64_t> clusters, cores;
     unsigned hot = 8;
     int gdb = -1;
@@ -77,6 +79,28 @@ void watch_interrupts(Machine &m)
     second_interrupt = std::signal(SIGINT, interrupt);
     if (second_interrupt == SIG_IGN) // as a shell wants it for what runs in the background
         std::signal(SIGINT, SIG_IGN);
+}
+
+// The cycles that --trace, --profile and --log are for.
+Window watched(const Options &o)
+{
+    bool watches = !o.trace.empty() || !o.profile.empty() || !o.log.empty();
+    if (watches && o.gdb >= 0)
+        throw ConfigError("--gdb goes with none of --trace, --profile and --log");
+    if (!watches && (o.from || o.to))
+        throw ConfigError(
+            "--from and --to say which cycles --trace, --profile or --log is for; none of these is given");
+    if (!o.checkpoint.empty() && (watches || o.gdb >= 0))
+        throw ConfigError("--checkpoint goes with none of --gdb, --trace, --profile and --log");
+    if (o.checkpoint_at.has_value() == o.checkpoint.empty())
+        throw ConfigError("--checkpoint FILE and --checkpoint-at CYCLE go together");
+    Window w;
+    w.from = o.from.value_or(w.from);
+    w.to = o.to.value_or(w.to);
+    if (w.to < w.from)
+        throw ConfigError(
+            text("--to %llu is before --from %llu", (unsigned long long)w.to, (unsigned long long)w.from));
+    return w;
 }
 
 void restore(Machine &m, Semihost &semihost, const std::string &path)
@@ -133,22 +157,20 @@ int run(const Options &o)
     m.start(elf.entry());
     if (!o.restore.empty())
         restore(m, semihost, o.restore);
-    const bool watched = o.gdb >= 0 || !o.trace.empty() || !o.profile.empty();
-    if (!o.checkpoint.empty() && watched)
-        throw ConfigError("--checkpoint goes with none of --gdb, --trace and --profile");
-    if (o.checkpoint_at.has_value() == o.checkpoint.empty())
-        throw ConfigError("--checkpoint FILE and --checkpoint-at CYCLE go together");
-    if (o.gdb >= 0 && (!o.trace.empty() || !o.profile.empty()))
-        throw ConfigError("--gdb goes with neither --trace nor --profile");
-    Output trace(o.trace), profile(o.profile), json(o.stats_json), state(o.checkpoint);
+    const Window window = watched(o);
+    Output trace(o.trace), profile(o.profile), log(o.log), json(o.stats_json), state(o.checkpoint);
     if (o.gdb < 0)
         watch_interrupts(m);
-    std::unique_ptr<Watch> watch;
+    Watchers watchers;
+    std::optional<Watch> watch;
     if (trace.file() || profile.file())
-        watch = std::make_unique<Watch>(m, elf, trace.file(), profile.file());
+        watchers.all.push_back(&watch.emplace(m, elf, trace.file(), profile.file()));
+    std::optional<Log> lines;
+    if (log.file())
+        watchers.all.push_back(&lines.emplace(m, log.file()));
     std::unique_ptr<Gdb> gdb;
     if (o.gdb >= 0)
-        gdb = std::make_unique<Gdb>(m, o.gdb);
+        watchers.all.push_back((gdb = std::make_unique<Gdb>(m, o.gdb)).get());
     fp::host_clear();
     int code = 0;
     auto processor = [] { // this process's own time: other programs beside it do not count
@@ -160,10 +182,11 @@ int run(const Options &o)
     try {
         if (state.file())
             run_to_checkpoint(m, semihost, o, state);
-        if (o.kernel == "lock-step" || watched)
-            run_lock_step(m, gdb ? static_cast<Hooks *>(gdb.get()) : watch.get());
-        else
-            run_ahead(m);
+        run_watched(m, o.kernel == "lock-step",
+                    watchers.all.size() == 1 ? watchers.all[0]
+                    : watchers.all.empty()   ? nullptr
+                                             : &watchers,
+                    window);
     } catch (const Exit &e) {
         semihost.flush();
         code = e.code;
@@ -177,16 +200,17 @@ int run(const Options &o)
         code = m.clock.interrupted() ? kInterrupted : kFaulted;
     }
     double seconds = processor() - begin;
-    if (watch)
-        watch->end();
     if (state.file())
         fprintf(stderr, "manycore: %s: not written, since the run ended in cycle %llu\n", o.checkpoint.c_str(),
                 (unsigned long long)m.clock.now - 1);
+    if (m.clock.now < window.from)
+        fprintf(stderr, "manycore: the run ended in cycle %llu, before --from %llu: nothing was watched\n",
+                (unsigned long long)m.clock.now, (unsigned long long)window.from);
     if (o.stats)
         print_stats(m, seconds, stderr);
     if (json.file())
         print_json(m, o.program, json.file());
-    for (Output *out : {&trace, &profile, &json})
+    for (Output *out : {&trace, &profile, &log, &json})
         out->keep();
     return code;
 }
@@ -218,6 +242,14 @@ int start(int argc, char **argv)
     app.add_option("--profile", o.profile, "write folded stacks, in cycles, for a flame graph")
         ->check(named)
         ->option_text("FILE");
+    app.add_option("--log", o.log, "write a line for each instruction")->check(named)->option_text("FILE");
+    auto cycle = CLI::Range(uint64_t(1), ~uint64_t(0) >> 1);
+    app.add_option("--from", o.from, "the first cycle of --trace, --profile and --log")
+        ->check(cycle)
+        ->option_text("CYCLE");
+    app.add_option("--to", o.to, "the last one; outside of both the run has its full speed")
+        ->check(cycle)
+        ->option_text("CYCLE");
     app.add_option("--checkpoint", o.checkpoint, "write the run's state to a file, and go on")
         ->check(named)
         ->option_text("FILE");

@@ -455,14 +455,4 @@ bool csr_exists(unsigned n, bool write)
     }
 }
 
-const char *kind_name(Kind k)
-{
-    static const char *const names[] = {
-#define X(name) #name,
-        MC_REGISTER_KINDS(X) MC_JUMP_KINDS(X) MC_SHARED_KINDS(X)
-#undef X
-    };
-    return names[int(k)];
-}
-
 } // namespace mc

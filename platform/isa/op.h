@@ -6,6 +6,7 @@
 // follows a load in program order is what follows it in time.
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace mc
 {
@@ -85,6 +86,8 @@ bool reads(const Op &op, unsigned r, bool is_float);
 // Is there a CSR of that number, and may it be written?
 bool csr_exists(unsigned number, bool write);
 
-const char *kind_name(Kind k);
+// As an assembler would have it, "lw a0, 8(sp)": a compressed instruction like the one that it stands for.
+std::string disassemble(const Op &op, uint32_t pc);
+std::string written(const Op &op); // the register that the instruction writes; "": none
 
 } // namespace mc

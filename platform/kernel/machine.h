@@ -54,7 +54,7 @@ struct Machine {
     Dma::Shared dma_shared;
 };
 
-struct Hooks; // what watches: trace, profile
+struct Hooks; // what watches: trace, profile, log
 
 // The two kernels. They run until the program ends (Exit) or fails (Fault). Then they bring the other cores to the end
 // of what these do before their next shared event, at most to the next multiple of 512 cycles. So both leave the same
@@ -66,6 +66,8 @@ void catch_up(Machine &m);
 
 struct Hooks {
     virtual ~Hooks() = default;
+    virtual void begin() {}                             // before the first cycle that is watched
+    virtual void end() {}                               // after the last one, or where the run ends without any
     virtual void before(Core &, uint64_t) {}            // an instruction is about to begin
     virtual void after(Core &, const Op &, uint64_t) {} // it ended or sleeps; the core's op is the next one
 };
