@@ -103,20 +103,29 @@ Window watched(const Options &o)
     return w;
 }
 
-void restore(Machine &m, Semihost &semihost, const std::string &path)
+// What a checkpoint has beside the machine.
+struct Outside : Companion {
+    Outside(Semihost &s, Regions &r) : semihost(s), regions(r) {}
+    Semihost &semihost;
+    Regions &regions;
+    void archive(Writer &a) override { a(semihost, regions); }
+    void archive(Reader &a) override { a(semihost, regions); }
+};
+
+void restore(Machine &m, Companion &outside, const std::string &path)
 {
     std::vector<uint8_t> bytes;
     if (!read_file(path, bytes))
         throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
     try {
-        mc::restore(m, semihost, bytes);
+        mc::restore(m, outside, bytes);
     } catch (const CheckpointError &e) {
         throw ConfigError(path + ": " + e.what());
     }
 }
 
 // The run up to the checkpoint's cycle, and the file.
-void run_to_checkpoint(Machine &m, Semihost &semihost, const Options &o, Output &to)
+void run_to_checkpoint(Machine &m, Companion &outside, const Options &o, Output &to)
 {
     m.clock.run_until(std::max(*o.checkpoint_at, m.clock.now + 1));
     if (o.kernel == "lock-step")
@@ -125,7 +134,7 @@ void run_to_checkpoint(Machine &m, Semihost &semihost, const Options &o, Output 
         run_ahead(m);
     m.clock.run_until(~uint64_t(0));
     try {
-        std::vector<uint8_t> bytes = checkpoint(m, semihost);
+        std::vector<uint8_t> bytes = checkpoint(m, outside);
         fwrite(bytes.data(), 1, bytes.size(), to.file());
     } catch (const CheckpointError &e) {
         throw ConfigError(o.checkpoint + ": " + e.what());
@@ -155,8 +164,10 @@ int run(const Options &o)
     Semihost semihost;
     m.bus.semihost = [&](Core &c) { return semihost.call(m, c); };
     m.start(elf.entry());
+    Regions regions(m);
+    Outside outside{semihost, regions};
     if (!o.restore.empty())
-        restore(m, semihost, o.restore);
+        restore(m, outside, o.restore);
     const Window window = watched(o);
     Output trace(o.trace), profile(o.profile), log(o.log), json(o.stats_json), state(o.checkpoint);
     if (o.gdb < 0)
@@ -181,7 +192,7 @@ int run(const Options &o)
     double begin = processor();
     try {
         if (state.file())
-            run_to_checkpoint(m, semihost, o, state);
+            run_to_checkpoint(m, outside, o, state);
         run_watched(m, o.kernel == "lock-step",
                     watchers.all.size() == 1 ? watchers.all[0]
                     : watchers.all.empty()   ? nullptr
@@ -206,10 +217,11 @@ int run(const Options &o)
     if (m.clock.now < window.from)
         fprintf(stderr, "manycore: the run ended in cycle %llu, before --from %llu: nothing was watched\n",
                 (unsigned long long)m.clock.now, (unsigned long long)window.from);
+    regions.end();
     if (o.stats)
-        print_stats(m, seconds, stderr);
+        print_stats(m, regions, seconds, stderr);
     if (json.file())
-        print_json(m, o.program, json.file());
+        print_json(m, regions, o.program, json.file());
     for (Output *out : {&trace, &profile, &log, &json})
         out->keep();
     return code;

@@ -50,11 +50,13 @@ void Codes::prepare(Code &code, Op &op) const
     op = decode_at(offset);
     if (op.kind == Kind::fence && posted)
         op.kind = Kind::drain;
+    if (op.kind == Kind::csr && op.imm == kStats && ((op.cls & 3) == 1 || op.rs1))
+        op.kind = Kind::mark;
     op.native = is_shared(op.kind) && native == no_block ? no_event : native;
     op.line = line;
     op.heat = heat;
     op.state = state;
-    op.cost = op.kind == Kind::csr ? 1 : costs.of[op.cls];
+    op.cost = op.kind == Kind::csr || op.kind == Kind::mark ? 1 : costs.of[op.cls];
     uint32_t after = pc + op.length * 2u;
     op.flags = uint8_t(((after >> line_shift) != (pc >> line_shift) ? kCrosses : 0) |
                        (op.length == 2 && ((pc + 2) >> line_shift) != (pc >> line_shift) ? kStraddles : 0));

@@ -68,6 +68,24 @@ static inline uint64_t mc_cycles64(void)
 // --- regions in the trace: `name` must live on (a literal); 0 ends the region (1 cycle)
 static inline void mc_region(const char *name) { __asm__ volatile("csrw 0x7c1, %0" ::"r"(name)); }
 
+// --- statistics of regions of the program, which have numbers from 0 to 63 (a call: 1 cycle, and 1 for the number).
+// Where a region is begun, --stats and --stats-json have the regions instead of the whole run. A region counts what all
+// cores and the whole platform do, from begin to end, whichever cores call these two. Begun again, it goes on counting.
+// Regions may overlap; one that is open at the program's end ends there.
+static inline void mc_stats_begin(unsigned region)
+{
+    __asm__ volatile("csrw 0x7c2, %0" ::"r"(region << 2 | 1) : "memory");
+}
+static inline void mc_stats_end(unsigned region)
+{
+    __asm__ volatile("csrw 0x7c2, %0" ::"r"(region << 2 | 2) : "memory");
+}
+// Forgets what the region has counted; if it is open, it counts on from here.
+static inline void mc_stats_reset(unsigned region)
+{
+    __asm__ volatile("csrw 0x7c2, %0" ::"r"(region << 2 | 3) : "memory");
+}
+
 // --- test-and-set: returns what stood in the TCDM word and sets it to 1, in one access (own cluster 2 cycles, another
 // one 26 and more). A store of 0 to `word` releases. Acquires: later accesses of this core come later, since a core has
 // one access at a time.

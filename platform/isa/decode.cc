@@ -431,6 +431,7 @@ bool csr_exists(unsigned n, bool write)
     case 0x344: // mip
     case 0x7c0: // the stack's limit
     case 0x7c1: // the region that the trace shows
+    case kStats:
     case 0xb00: // mcycle
     case 0xb02: // minstret
     case 0xb80:

@@ -37,7 +37,7 @@ const char *operands(Kind k)
         return "dS";
     if (k == Kind::fmv_w_x || in(Kind::fcvt_s_w, Kind::fcvt_s_wu))
         return "Ds";
-    if (k == Kind::csr)
+    if (k == Kind::csr || k == Kind::mark)
         return "dc";
     if (k == Kind::jal)
         return "db";
@@ -98,7 +98,7 @@ std::string name(const Op &op)
 #undef X
     };
     static const char *const csr[] = {"", "csrrw", "csrrs", "csrrc", "", "csrrwi", "csrrsi", "csrrci"};
-    if (op.kind == Kind::csr)
+    if (op.kind == Kind::csr || op.kind == Kind::mark)
         return csr[op.cls & 7];
     if (op.kind == Kind::drain)
         return "fence";

@@ -23,11 +23,11 @@ namespace mc
 // Jumps and branches: registers only as well, but they say what comes next.
 #define MC_JUMP_KINDS(X) X(jal) X(jalr) X(beq) X(bne) X(blt) X(bge) X(bltu) X(bgeu)
 // Instructions that touch what cores share, or end what a core does: each is an event of its cycle. drain: a fence on a
-// platform where it waits (noc.posted).
+// platform where it waits (noc.posted). mark: a write of the CSR 0x7c2, which counts all cores (kStats).
 // clang-format off
 #define MC_SHARED_KINDS(X)                                                                                     \
     X(lb) X(lh) X(lw) X(lbu) X(lhu) X(flw) X(sb) X(sh) X(sw) X(fsw) X(lr) X(sc) X(amoswap) X(amoadd) X(amoxor) \
-    X(amoand) X(amoor) X(amomin) X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal) X(drain)
+    X(amoand) X(amoor) X(amomin) X(amomax) X(amominu) X(amomaxu) X(wfi) X(ebreak) X(ecall) X(illegal) X(drain) X(mark)
 // clang-format on
 
 enum class Kind : uint8_t {
@@ -85,6 +85,7 @@ bool reads(const Op &op, unsigned r, bool is_float);
 
 // Is there a CSR of that number, and may it be written?
 bool csr_exists(unsigned number, bool write);
+constexpr int kStats = 0x7c2; // begins and ends regions of the statistics; reads as 0
 
 // As an assembler would have it, "lw a0, 8(sp)": a compressed instruction like the one that it stands for.
 std::string disassemble(const Op &op, uint32_t pc);

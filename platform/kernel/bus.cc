@@ -127,6 +127,11 @@ Bus::Outcome Bus::peripheral(Core &c, const Op &op, uint32_t offset)
 Bus::Outcome Bus::access(Core &c, const Op &op)
 {
     Kind k = op.kind;
+    if (k == Kind::mark) {
+        mark(c, (op.cls & 3) == 3 ? 0 : op.cls & 4 ? op.rs1 : c.x[op.rs1]);
+        c.x[op.rd] = 0;
+        return Outcome::done;
+    }
     if (c.posted && !passes_posted(c, k, c.x[op.rs1] + uint32_t(op.imm))) {
         c.wait = Wait::stores;
         c.since = clock.now;

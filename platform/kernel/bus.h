@@ -47,9 +47,10 @@ class Bus final : public Agent
         return access;
     }
 
-    std::function<bool(Core &)> semihost; // an ebreak; false: it is no semihosting call. Throws Exit
-    uint64_t histogram[16] = {};          // remote accesses by cycles: bucket i holds those below 2^i
-    uint32_t description[8];              // the words at map::kSystem
+    std::function<bool(Core &)> semihost;       // an ebreak; false: it is no semihosting call. Throws Exit
+    std::function<void(Core &, uint32_t)> mark; // a write of the CSR kStats
+    uint64_t histogram[16] = {};                // remote accesses by cycles: bucket i holds those below 2^i
+    uint32_t description[8];                    // the words at map::kSystem
 
   private:
     const Config &config;

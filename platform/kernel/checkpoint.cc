@@ -8,7 +8,7 @@ namespace
 {
 
 constexpr char kMagic[8] = {'m', 'c', 's', 't', 'a', 't', 'e', '\n'};
-constexpr uint32_t kVersion = 1; // of the file; another one for each change of an archive()
+constexpr uint32_t kVersion = 2; // of the file; another one for each change of an archive()
 
 // FNV-1a
 uint64_t hash(const uint8_t *p, size_t n, uint64_t h = 0xcbf29ce484222325u)

@@ -5,8 +5,8 @@
 // of the state, and any cycle will do.
 //
 // The file, little-endian: "mcstate\n" and a version; the configuration, a name and a value each; a hash of the
-// program's code; what the caller adds (semihosting). Then comes the machine: each part's archive(), and the memories'
-// pages that are not all zero. The last 8 bytes are a hash of all this.
+// program's code; what the caller adds (semihosting, regions of the statistics). Then comes the machine: each part's
+// archive(), and the memories' pages that are not all zero. The last 8 bytes are a hash of all this.
 // What is not there is made anew: decoded instructions, translations, the wheel.
 #pragma once
 #include "base/archive.h"

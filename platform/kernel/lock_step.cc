@@ -3,6 +3,7 @@
 #include "core/execute.h"
 #include "kernel/machine.h"
 #include <algorithm>
+#include <utility>
 
 namespace mc
 {
@@ -88,6 +89,25 @@ struct LockStep {
         return true;
     }
 
+    // The run-ahead kernel has already executed the other cores' register instructions up to their next events. They
+    // are counted here as well, so that both kernels count the same; then these cores are as before.
+    Bus::Outcome mark(Core &c, const Op &op)
+    {
+        const std::vector<Core> cores = m.cores;
+        uint32_t *tags = m.cores[0].tags;
+        const std::vector<uint32_t> lines(tags,
+                                          tags + (size_t(m.icache.set_mask + 1) << m.icache.way_shift) * cores.size());
+        Hooks *watching = std::exchange(hooks, nullptr);
+        drain();
+        Bus::Outcome outcome = m.bus.access(c, op);
+        hooks = watching;
+        for (const Core &other : cores)
+            if (other.id != c.id)
+                m.cores[other.id] = other;
+        std::copy(lines.begin(), lines.end(), tags);
+        return outcome;
+    }
+
     void cycle(Core &c)
     {
         if (c.event) {
@@ -114,7 +134,7 @@ struct LockStep {
             return;
         }
         c.bound = Clock::bound_after(m.clock.now);
-        switch (m.bus.access(c, op)) {
+        switch (op.kind == Kind::mark ? mark(c, op) : m.bus.access(c, op)) {
         case Bus::Outcome::done:
             c.at = m.clock.now + op.cost;
             ended(c, op.length, false);

@@ -49,7 +49,7 @@ void simulate(Machine &m)
                                         &&E_fsw,
 #define Y &&E_other
                                         Y,       Y,      Y,      Y,       Y,       Y,       Y,      Y,      Y,
-                                        Y,       Y,      Y,      Y,       Y,       Y,       Y
+                                        Y,       Y,      Y,      Y,       Y,       Y,       Y,      Y
 #undef Y
     };
     static_assert(std::size(event) == size_t(Kind::count) - size_t(Kind::lb));

@@ -76,6 +76,16 @@ int main(int argc, char **argv)
     case 17: // a shift
         __asm__ volatile("li t0, 1\n .p2align 4\n nop\n slli sp, t0, 4\n nop");
         break;
+    case 18:
+        mc_stats_begin(7);
+        mc_stats_begin(7);
+        break;
+    case 19:
+        mc_stats_end(5);
+        break;
+    case 20:
+        mc_stats_begin(64);
+        break;
     default:
         return (int)constant[which & 3];
     }

@@ -1,7 +1,6 @@
-// What every core does by the seed in argv[1]: argv[2] actions, drawn from everything that cores share. Locks, rings of
-// words, barriers and DMA are used
-// so that nothing hangs; the data races between plain accesses are wanted: both kernels must agree on which core comes
-// first.
+// What every core does by the seed in argv[1]: argv[2] actions, drawn from everything that cores share, and with an
+// argv[3] from regions of the statistics as well. Locks, rings of words, barriers and DMA are used so that nothing
+// hangs. The data races between plain accesses are wanted: both kernels must agree on which core comes first.
 #include "manycore.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +34,13 @@ static void set_up_barrier(void)
     }
 }
 
-static uint32_t work(uint32_t seed, unsigned actions)
+// `marks`: each core begins and ends a region of the statistics now and then.
+static uint32_t work(uint32_t seed, unsigned actions, unsigned marks)
 {
     uint32_t r = seed * 2654435761u + mc_id() * 40503u + 1, sum = 0;
     uint32_t common = seed; // the same for all: which cores meet
     float f = 1.5f;
+    int open = 0;
     unsigned me = mc_cluster(), n = mc_clusters();
     for (unsigned i = 0; i < actions; i++) {
         r ^= r << 13;
@@ -131,6 +132,14 @@ static uint32_t work(uint32_t seed, unsigned actions)
         }
         case 14:
             sum += mc_cycles() ^ mc_instructions();
+            if (!marks || mc_id() > 63)
+                break;
+            if (r & 16)
+                mc_stats_reset(mc_id());
+            else if ((open = !open))
+                mc_stats_begin(mc_id());
+            else
+                mc_stats_end(mc_id());
             break;
         default:
             for (uint32_t k = 0; k < (r & 63); k++)
@@ -141,13 +150,13 @@ static uint32_t work(uint32_t seed, unsigned actions)
     return sum + (uint32_t)(int32_t)f;
 }
 
-static uint32_t seed_of_all(void) { return mc_hws_receive(START); }
+static uint32_t of_all(void) { return mc_hws_receive(START); }
 
 void mc_main_others(void)
 {
     set_up_barrier();
-    uint32_t seed = seed_of_all(), actions = seed_of_all();
-    __atomic_fetch_add(&total, work(seed, actions), __ATOMIC_SEQ_CST);
+    uint32_t seed = of_all(), actions = of_all(), marks = of_all();
+    __atomic_fetch_add(&total, work(seed, actions, marks), __ATOMIC_SEQ_CST);
     mc_hws_barrier(BARRIER);
     for (;;)
         mc_wfe();
@@ -161,7 +170,10 @@ int main(int argc, char **argv)
     mc_hws_targets(cores_mask());
     mc_hws_send(START, seed);
     mc_hws_send(START, actions);
-    uint32_t sum = work(seed_of_all(), seed_of_all() ? actions : actions);
+    mc_hws_send(START, argc > 3);
+    for (int i = 0; i < 3; i++)
+        of_all(); // its own copies
+    uint32_t sum = work(seed, actions, argc > 3);
     __atomic_fetch_add(&total, sum, __ATOMIC_SEQ_CST);
     mc_hws_barrier(BARRIER);
     printf("%lu\n", (unsigned long)total);

@@ -133,6 +133,9 @@ FAULTS = [
     "illegal instruction (no such rounding mode)",
     "stack pointer 0x00000010 is below the stack's limit",
     "stack pointer 0x00000010 is below the stack's limit",
+    "statistics: region 7 begins again before its end",
+    "statistics: region 5 ends, but has not begun",
+    "statistics: 0x101 in CSR 0x7c2 names no region (0 to 63) or nothing to do",
 ]
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""watched.py MANYCORE MCC - what watches a run: --log, --trace and --profile, whole and for some cycles (--from, --to).
+"""watched.py MANYCORE MCC - what watches a run: --log, --trace and --profile, whole and for some cycles (--from, --to);
+and regions of the statistics.
 
 The log's instructions are compared with objdump's, and the registers that it names with what its own instructions
 compute. What is watched changes no counter, and a window shows what the whole run's log shows of these cycles."""
@@ -119,6 +120,30 @@ def windowed(run, folder, elf, arguments):
           {e["ph"] for e in json.loads((folder / "t").read_text())["traceEvents"]} == {"M"})
 
 
+def regions(run, folder, elf):
+    """What regions.c marks, in each kernel; its own readings of the counters of region 1 are two or three instructions
+    wider than the region."""
+    told = []
+    for kernel in KERNELS:
+        p = run("--kernel", kernel, "--clusters", 1, "--cores", 4, "--stats-json", folder / "s", "--stats", elf)
+        told.append((folder / "s").read_text())
+        found = {r["number"]: r for r in json.loads(told[-1])["regions"]}
+        check(f"{kernel}: numbers and times {p.stderr}",
+              p.returncode == 0 and {n: r["times"] for n, r in found.items()} == {1: 1, 2: 3, 3: 3, 4: 1, 63: 1})
+        instructions, cycles = map(int, p.stdout.split())
+        own = {n: r["cores"][0] for n, r in found.items()}
+        check(f"{kernel}: region 1 by itself", own[1]["instructions"] == instructions - 3 and
+              own[1]["cycles"] == found[1]["cycles"] == cycles - 3 and own[1]["misses"] == 0)
+        accesses = {n: [core["tcdm"] for core in r["cores"]] for n, r in found.items()}
+        check(f"{kernel}: accesses {accesses}", [accesses[n][0] for n in (1, 2, 3)] == [1000, 60, 30] and
+              accesses[4] == [0, 1000, 1000, 1000] and 20 <= accesses[63][0] < 300)
+        check(f"{kernel}: signals", found[4]["clusters"][0]["signals"] == 4 and found[1]["clusters"][0]["signals"] == 0)
+        table = p.stderr.decode().split("region ")
+        check(f"{kernel}: tables", [t.split(",")[0] for t in table[1:]] == ["1", "2", "3", "4", "63"] and
+              f"run: {found[1]['cycles']} cycles" in table[1])
+    check("the kernels' regions", len(set(told)) == 1)
+
+
 def told(run, folder, elf):
     """What is wrong is told in one line."""
     for options, line in ((("--from", "5"), "none of these is given"), (("--to", "5"), "none of these is given"),
@@ -142,8 +167,8 @@ def main():
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        mix, faults = folder / "mix.elf", folder / "faults.elf"
-        for made in (mix, faults):
+        mix, faults, marked = (folder / f"{name}.elf" for name in ("mix", "faults", "regions"))
+        for made in (mix, faults, marked):
             subprocess.run([mcc, HERE / f"{made.stem}.c", "-o", made], check=True)
         run("--clusters", 1, "--cores", 1, "--log", folder / "one", mix, 5, 60)
         log = lines(folder / "one")
@@ -154,6 +179,7 @@ def main():
         last = lines(folder / "fault")[-1]
         check(f"the instruction that fails: {last.text}", last.cycles is None and last.words[0] == "lh")
         told(run, folder, mix)
+        regions(run, folder, marked)
     print(f"{count} results, {failed} wrong")
     return failed != 0
 
