@@ -4,7 +4,6 @@
 #include "cli/config_file.h"
 #include "cli/output.h"
 #include "cli/semihost.h"
-#include "core/float.h"
 #include "kernel/watched.h"
 #include "program/elf.h"
 #include "trace/gdb.h"
@@ -127,12 +126,7 @@ void restore(Machine &m, Companion &outside, const std::string &path)
 // The run up to the checkpoint's cycle, and the file.
 void run_to_checkpoint(Machine &m, Companion &outside, const Options &o, Output &to)
 {
-    m.clock.run_until(std::max(*o.checkpoint_at, m.clock.now + 1));
-    if (o.kernel == "lock-step")
-        run_lock_step(m, nullptr);
-    else
-        run_ahead(m);
-    m.clock.run_until(~uint64_t(0));
+    run_until(m, o.kernel == "lock-step", nullptr, std::max(*o.checkpoint_at, m.clock.now + 1));
     try {
         std::vector<uint8_t> bytes = checkpoint(m, outside);
         fwrite(bytes.data(), 1, bytes.size(), to.file());
@@ -182,7 +176,6 @@ int run(const Options &o)
     std::unique_ptr<Gdb> gdb;
     if (o.gdb >= 0)
         watchers.all.push_back((gdb = std::make_unique<Gdb>(m, o.gdb)).get());
-    fp::host_clear();
     int code = 0;
     auto processor = [] { // this process's own time: other programs beside it do not count
         timespec t;

@@ -16,10 +16,11 @@
 // Invariant: between calls the host's flags invalid, division by zero, overflow and underflow are clear; inexact may be
 // set from before.
 #pragma once
+#include "isa/host.h"
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#ifdef __x86_64__
+#ifdef MC_X86
 #include <xmmintrin.h>
 #else
 #include <cfenv>
@@ -37,7 +38,7 @@ constexpr bool is_snan(uint32_t a) { return is_nan(a) && !(a & 0x00400000); }
 inline float as_float(uint32_t a) { return std::bit_cast<float>(a); }
 inline uint32_t as_bits(float a) { return std::bit_cast<uint32_t>(a); }
 
-#ifdef __x86_64__
+#ifdef MC_X86
 template <class T> inline void opaque(T &v) { asm volatile("" : "+x"(v)); }
 inline unsigned host_flags() { return _mm_getcsr() & 0x3f; }
 inline void host_clear() { _mm_setcsr(_mm_getcsr() & ~0x3fu); }

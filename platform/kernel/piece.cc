@@ -1,6 +1,7 @@
-#ifdef __x86_64__
-#include "kernel/piece.h"
+#include "isa/host.h"
+#ifdef MC_X86
 #include "core/execute.h"
+#include "kernel/piece.h"
 
 namespace mc
 {

@@ -1,6 +1,7 @@
 // The writing of a piece of translated code (translate.h says what a piece is, and what the host's registers hold).
 #pragma once
-#ifdef __x86_64__
+#include "isa/host.h"
+#ifdef MC_X86
 #include "kernel/machine.h"
 #include "kernel/translate.h"
 #include "kernel/x86.h"

@@ -6,7 +6,7 @@
 namespace mc
 {
 
-#ifdef __x86_64__
+#ifdef MC_X86
 
 Translator::Translator(Machine &machine) : m(machine), hot_(machine.hot)
 {

@@ -1,31 +1,35 @@
 #include "kernel/watched.h"
+#include "core/float.h"
 
 namespace mc
 {
 
+void run_until(Machine &m, bool lock_step, Hooks *hooks, uint64_t cycle)
+{
+    m.clock.run_until(cycle);
+    fp::host_clear();
+    if (lock_step)
+        run_lock_step(m, hooks);
+    else
+        run_ahead(m);
+}
+
 void run_watched(Machine &m, bool lock_step, Hooks *hooks, Window window)
 {
     constexpr uint64_t never = ~uint64_t(0);
-    auto run = [&](uint64_t until, bool slow, Hooks *watching) {
-        m.clock.run_until(until);
-        if (slow)
-            run_lock_step(m, watching);
-        else
-            run_ahead(m);
-    };
     try {
         if (hooks) {
             // The run-ahead kernel executes instructions ahead of their cycle, by less than a round of the wheel.
             if (window.from > Wheel::kSlots + 1)
-                run(window.from - Wheel::kSlots, lock_step, nullptr);
+                run_until(m, lock_step, nullptr, window.from - Wheel::kSlots);
             if (window.from > 1)
-                run(window.from, true, nullptr);
+                run_until(m, true, nullptr, window.from);
             hooks->begin();
-            run(window.to == never ? never : window.to + 1, true, hooks);
+            run_until(m, true, hooks, window.to == never ? never : window.to + 1);
             hooks->end();
             hooks = nullptr;
         }
-        run(never, lock_step, nullptr);
+        run_until(m, lock_step, nullptr, never);
     } catch (...) {
         if (hooks)
             hooks->end();

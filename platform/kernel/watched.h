@@ -35,6 +35,8 @@ struct Watchers : Hooks {
     }
 };
 
+// Runs up to a cycle, as Clock::run_until() has it. `hooks` are those of the lock-step kernel; null: none.
+void run_until(Machine &m, bool lock_step, Hooks *hooks, uint64_t cycle);
 // Runs to the program's end, which comes as an exception. `hooks` may be null: nothing is watched.
 void run_watched(Machine &m, bool lock_step, Hooks *hooks, Window window);
 

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [PROGRAM...]
+"""kernels.py MANYCORE MCC [--cases N] [--seed S] [--fuzz ISA_FUZZ] [--oracle MANYCORE] [PROGRAM...]
 
 The run-ahead kernel, with and without translation, against the lock-step kernel. Each case runs once under each: exit
 status, output, and every counter of every core, the registers and the TCDM's contents (--stats-json) must be equal.
 In a third of the cases some cycles are watched: the kernels take turns.
 Cases: the PROGRAMs (C sources) on 1 to 16 clusters, and random ones: tests/mix.c with random seeds, and isa_fuzz's
-programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every cost)."""
+programs run by several cores at once on the same memory, each on a random platform (clusters, cores, every cost).
+--oracle: the build that runs the lock-step kernel, if another than MANYCORE."""
 import argparse
 import pathlib
 import random
@@ -49,9 +50,9 @@ def run(manycore, kernel, options, command, folder):
     return p.returncode, p.stdout, errors, stats.read_text() if stats.exists() else ""
 
 
-def equal(manycore, options, command, folder, expect=None, kernel="run-ahead", window=()):
+def equal(manycore, oracle, options, command, folder, expect=None, kernel="run-ahead", window=()):
     one = run(manycore, kernel, [*options, *window], command, folder)
-    other = run(manycore, "lock-step", options, command, folder)
+    other = run(oracle, "lock-step", options, command, folder)
     if expect is not None and one[0] != expect:
         print(f"exit status {one[0]} ({one[2].decode()[:300]}): {' '.join(map(str, options + command))}")
         return False
@@ -77,9 +78,11 @@ def main():
     p.add_argument("--cases", type=int, default=30)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--fuzz")
+    p.add_argument("--oracle", help="another build, which runs the lock-step kernel")
     p.add_argument("programs", nargs="*")
     a = p.parse_args()
     failed = 0
+    oracle = a.oracle or a.manycore
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         mix = folder / "mix.elf"
@@ -89,7 +92,7 @@ def main():
             subprocess.run([a.mcc, program, "-o", elf], check=True)
             for clusters, cores in SIZES:
                 options = ["--clusters", str(clusters), "--cores", str(cores), "--hot", "2"]
-                failed += not equal(a.manycore, options, [elf], folder)
+                failed += not equal(a.manycore, oracle, options, [elf], folder)
         for case in range(a.cases):
             rng = random.Random(a.seed + case)
             options = platform(rng)
@@ -108,7 +111,7 @@ def main():
             if case % 3 == 1:  # the kernel takes turns with the lock-step one
                 first = rng.randint(1, 20000)
                 window = ["--log", folder / "log", "--from", str(first), "--to", str(first + rng.randint(0, 5000))]
-            failed += not equal(a.manycore, options, command, folder, expect, kernel, window)
+            failed += not equal(a.manycore, oracle, options, command, folder, expect, kernel, window)
     print(f"{len(SIZES) * len(a.programs) + a.cases} cases, {failed} differ")
     return failed != 0
 
