@@ -1,5 +1,4 @@
 // manycore [OPTIONS] PROGRAM.elf [ARGUMENTS...]
-#include "base/input.h"
 #include "base/text.h"
 #include "cli/config_file.h"
 #include "cli/output.h"
@@ -11,10 +10,12 @@
 #include "trace/stats.h"
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <zlib.h>
 
 namespace mc
 {
@@ -113,9 +114,16 @@ struct Outside : Companion {
 
 void restore(Machine &m, Companion &outside, const std::string &path)
 {
-    std::vector<uint8_t> bytes;
-    if (!read_file(path, bytes))
+    std::vector<uint8_t> bytes, buffer(65536);
+    gzFile in = gzopen(path.c_str(), "r"); // (a file that is not compressed comes as it is)
+    for (int n; in && (n = gzread(in, buffer.data(), unsigned(buffer.size()))) > 0;)
+        bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + n);
+    int status = Z_ERRNO;
+    if (in)
+        gzerror(in, &status);
+    if (status == Z_ERRNO)
         throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
+    gzclose_r(in);
     try {
         mc::restore(m, outside, bytes);
     } catch (const CheckpointError &e) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace mc
 {
@@ -21,6 +22,20 @@ void interrupted(int signal)
             unlink(p);
     std::signal(signal, SIG_DFL);
     raise(signal);
+}
+
+// What is written comes compressed into the file.
+FILE *open_compressed(const char *path)
+{
+    gzFile z = gzopen(path, "w");
+    if (!z)
+        return nullptr;
+    cookie_io_functions_t functions{};
+    functions.write = [](void *to, const char *bytes, size_t n) {
+        return ssize_t(gzwrite(static_cast<gzFile>(to), bytes, unsigned(n)));
+    };
+    functions.close = [](void *to) { return gzclose(static_cast<gzFile>(to)) == Z_OK ? 0 : -1; };
+    return fopencookie(z, "w", functions);
 }
 
 } // namespace
@@ -41,7 +56,8 @@ Output::Output(const std::string &path) : path_(path)
     for (int signal : {SIGINT, SIGTERM})
         if (std::signal(signal, interrupted) == SIG_IGN)
             std::signal(signal, SIG_IGN); // as a shell wants it for what runs in the background
-    file_ = fopen(direct ? path.c_str() : temporary_.c_str(), "w");
+    const std::string &name = direct ? path : temporary_;
+    file_ = path.ends_with(".gz") ? open_compressed(name.c_str()) : fopen(name.c_str(), "w");
     if (file_)
         return;
     int error = errno;

@@ -10,7 +10,7 @@ class Output
 {
   public:
     // "": none, file() is null. What exists and is no regular file (/dev/stdout, a pipe) is written directly. Throws
-    // ConfigError if it cannot be written. At most four at a time.
+    // ConfigError if it cannot be written. PATH.gz is written compressed. At most four at a time.
     explicit Output(const std::string &path);
     ~Output(); // without keep(), nothing is left
     Output(const Output &) = delete;

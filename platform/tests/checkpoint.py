@@ -6,6 +6,7 @@ is, once with a checkpoint in a random cycle by one kernel, and once restored by
 counters, registers and memories of --stats-json must be equal, and the output behind the checkpoint must be the rest of
 the whole. Then what is wrong with a file or a run is told in one line."""
 import argparse
+import gzip
 import json
 import pathlib
 import random
@@ -66,15 +67,22 @@ def wrong(a, mix, folder):
             failed += 1
             print(f"status {p.returncode}, {p.stderr!r}; expected {status}, one line: {line}")
 
+    small_state = folder / "state.gz"
+    manycore("--checkpoint", small_state, "--checkpoint-at", "2000")
     p = manycore("--checkpoint", state, "--checkpoint-at", "2000")
     if p.returncode or not state.exists():
         print("no checkpoint:", p.stderr)
         return 1
     good = state.read_bytes()
+    again = manycore("--restore", small_state)
+    if gzip.decompress(small_state.read_bytes()) != good or again.returncode or again.stdout != p.stdout:
+        failed += 1
+        print("a compressed checkpoint:", again)
     for name, bad, line in (
         ("empty", b"", "it is no checkpoint"),
         ("another file", b"\x7fELF" + good, "it is no checkpoint"),
         ("cut", good[: len(good) // 2], "it is damaged"),
+        ("cut and compressed", small_state.read_bytes()[:5000], "it is damaged"),
         ("a bit", good[:5000] + bytes([good[5000] ^ 1]) + good[5001:], "it is damaged"),
         ("version", good[:8] + b"\x63" + good[9:], "it has the format 99"),
     ):
@@ -85,6 +93,7 @@ def wrong(a, mix, folder):
     subprocess.run([a.mcc, HERE.parent / "examples" / "hello.c", "-o", program], check=True)
     expect(manycore("--restore", state, elf=program), "another program")
     expect(manycore("--restore", folder / "none"), "cannot be read")
+    expect(manycore("--restore", folder), "cannot be read: Is a directory")
     expect(manycore("--checkpoint", folder / "no" / "such", "--checkpoint-at", "5"), "cannot be written")
     expect(manycore("--checkpoint", other), "go together")
     expect(manycore("--checkpoint", other, "--checkpoint-at", "5", "--trace", folder / "t"), "goes with none of")

@@ -4,6 +4,7 @@ and regions of the statistics.
 
 The log's instructions are compared with objdump's, and the registers that it names with what its own instructions
 compute. What is watched changes no counter, and a window shows what the whole run's log shows of these cycles."""
+import gzip
 import json
 import pathlib
 import re
@@ -144,6 +145,17 @@ def regions(run, folder, elf):
     check("the kernels' regions", len(set(told)) == 1)
 
 
+def compressed(run, folder, elf):
+    for option in ("--log", "--trace", "--stats-json"):
+        plain, gz = folder / "plain", folder / "compressed.gz"
+        for to in (plain, gz):
+            run("--cores", 1, option, to, elf, 5, 20)
+        check(f"{option}: compressed", gz.stat().st_size < plain.stat().st_size and
+              gzip.decompress(gz.read_bytes()) == plain.read_bytes())
+    for to in ("/dev/full", folder / "none" / "l.gz"):
+        check(f"{to}", run("--cores", 1, "--log", to, elf, 5, 20).returncode == 64)
+
+
 def told(run, folder, elf):
     """What is wrong is told in one line."""
     for options, line in ((("--from", "5"), "none of these is given"), (("--to", "5"), "none of these is given"),
@@ -179,6 +191,7 @@ def main():
         last = lines(folder / "fault")[-1]
         check(f"the instruction that fails: {last.text}", last.cycles is None and last.words[0] == "lh")
         told(run, folder, mix)
+        compressed(run, folder, mix)
         regions(run, folder, marked)
     print(f"{count} results, {failed} wrong")
     return failed != 0
