@@ -3,9 +3,10 @@
 // Why it is bit-exact. Addition, subtraction, multiplication, division, square root and fused multiply-add are each one
 // correctly rounded IEEE 754 operation. The host does the same operation on the same operands in the same rounding
 // mode, and there is one right result. Its exception flags are read after each operation. x86-64 detects tininess after
-// rounding and raises underflow only when inexact, as RISC-V does. Three things differ and are mended here. Every NaN
-// result becomes the canonical one. A fused operation of infinity and zero is invalid even beside a quiet NaN. The
-// fifth mode, to nearest with ties to the larger magnitude (RMM), does not exist on hosts.
+// rounding and raises underflow only when inexact, as RISC-V does. Four things differ and are mended here. Some hosts
+// (AArch64) detect tininess before rounding (tiny()). Every NaN result becomes the canonical one. A fused operation of
+// infinity and zero is invalid even beside a quiet NaN. The fifth mode, to nearest with ties to the larger magnitude
+// (RMM), does not exist on hosts.
 //
 // RMM differs from ties-to-even (RNE) only where the exact value v lies halfway between two neighbours. Such a v has at
 // most 25 significant bits, so a double holds it. The operation is done once more in double. v is a tie only if that
@@ -93,6 +94,22 @@ struct Fma {
     template <class T> static T of(T a, T b, T c) { return std::fma(a, b, c); }
 };
 
+// Whether a result of the least normal number's magnitude was less before it was rounded to a float of any exponent.
+// The operation in double, times 2^24, is rounded to such a float. (To round twice changes no result of two operands,
+// since a double has more than twice the bits.)
+template <class O> inline bool tiny(float a, float b, float c)
+{
+    double x = a, y = b, z = c;
+    opaque(x);
+    opaque(y);
+    opaque(z);
+    double scaled = O::of(x, y, z) * 0x1p24;
+    opaque(scaled);
+    float r = float(scaled);
+    opaque(r);
+    return std::fabs(r) < 0x1p-102f;
+}
+
 // One operation in the host's present rounding mode; its flags join `flags`.
 template <class O> inline uint32_t once(uint8_t &flags, float a, float b, float c)
 {
@@ -105,7 +122,10 @@ template <class O> inline uint32_t once(uint8_t &flags, float a, float b, float 
     opaque(r);
     unsigned f = host_flags();
     if (host_other(f) || (host_inexact(f) && !(flags & NX))) [[unlikely]] {
-        flags |= uint8_t(to_riscv(f));
+        unsigned raised = to_riscv(f);
+        if ((raised & UF) && std::fabs(r) == 0x1p-126f && !tiny<O>(a, b, c))
+            raised &= ~UF;
+        flags |= uint8_t(raised);
         host_clear();
     }
     uint32_t bits = as_bits(r);
