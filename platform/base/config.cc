@@ -86,9 +86,12 @@ void Config::check() const
         throw ConfigError(at("icache.size") + text(" = %llu: smaller than one line of each way (%llu bytes)",
                                                    (unsigned long long)icache_size,
                                                    (unsigned long long)(icache_line * icache_ways)));
+    if (icache_line == icache_size)
+        throw ConfigError(at("icache.size") + text(" = %llu: one line; an instruction may need two at once",
+                                                   (unsigned long long)icache_size));
     for (auto [key, node] : {std::pair("l2.node", l2_node), std::pair("memory.node", memory_node)})
         if (node >= platform_clusters)
-            throw ConfigError(at(key) + text(" = %llu: the mesh has nodes 0 to %llu, one a cluster",
+            throw ConfigError(at(key) + text(" = %llu: the network has nodes 0 to %llu, one a cluster",
                                              (unsigned long long)node, (unsigned long long)platform_clusters - 1));
 }
 

@@ -21,9 +21,9 @@ namespace mc
     X(core, div, 35, 1, 60, "cycles of div, divu, rem, remu")                                                     \
     X(core, fp, 2, 1, 60, "cycles of a float operation but division and root")                                    \
     X(core, fdiv, 12, 1, 60, "cycles of fdiv and fsqrt")                                                          \
-    X(icache, size, 4096, 64, 65536, "bytes of a core's instruction cache (power of two)")                        \
+    X(icache, size, 4096, 64, 65536, "bytes of a core's instruction cache, two lines or more (power of two)")     \
     X(icache, line, 16, 8, 64, "bytes of a line (power of two)")                                                  \
-    X(icache, ways, 1, 1, 16, "1: direct-mapped; more: set-associative, least recently used goes (power of two)") \
+    X(icache, ways, 1, 1, 16, "lines of a set, of which the least recently used is replaced (power of two)")      \
     X(tcdm, size, 262144, 4096, 1048576, "bytes of a cluster's scratchpad (power of two)")                        \
     X(tcdm, banks, 32, 1, 64, "word-interleaved banks of a cluster (power of two)")                               \
     X(tcdm, atomic, 2, 1, 8, "cycles that an atomic operation keeps its bank")                                    \
@@ -36,11 +36,11 @@ namespace mc
     X(l2, size, 1048576, 65536, 67108864, "bytes of on-chip L2 (power of two)")                                   \
     X(l2, latency, 4, 1, 200, "cycles from a request's start in L2 to its answer")                                \
     X(l2, occupancy, 1, 1, 32, "cycles of L2's port for 8 bytes")                                                 \
-    X(l2, node, 0, 0, 63, "mesh node beside which L2 stands")                                                     \
+    X(l2, node, 0, 0, 63, "mesh node beside which L2 stands (crossbar: no effect)")                               \
     X(memory, size, 268435456, 1048576, 1073741824, "bytes of main memory (power of two)")                        \
     X(memory, latency, 60, 1, 900, "cycles from a request's start in the controller to its answer")               \
     X(memory, occupancy, 2, 1, 64, "cycles of the controller for 8 bytes")                                        \
-    X(memory, node, 0, 0, 63, "mesh node beside which the memory controller stands")                              \
+    X(memory, node, 0, 0, 63, "mesh node beside which the memory controller stands (crossbar: no effect)")        \
     X(dma, setup, 4, 1, 200, "cycles from the command to the transfer's first burst")                             \
     X(dma, burst, 64, 8, 256, "bytes of a packet (power of two)")                                                 \
     X(dma, outstanding, 4, 1, 16, "bursts under way at once")                                                     \

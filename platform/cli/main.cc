@@ -10,6 +10,7 @@
 #include "trace/stats.h"
 #include "trace/watch.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -103,6 +104,18 @@ Window watched(const Options &o)
     return w;
 }
 
+// Two outputs in one file would overwrite each other.
+void check_outputs(const Options &o)
+{
+    std::vector<std::string> names;
+    for (const std::string *name : {&o.trace, &o.profile, &o.log, &o.stats_json, &o.checkpoint})
+        if (!name->empty())
+            names.push_back(*name);
+    std::sort(names.begin(), names.end());
+    if (auto same = std::adjacent_find(names.begin(), names.end()); same != names.end())
+        throw ConfigError("two outputs are to be written to " + *same);
+}
+
 // What a checkpoint has beside the machine.
 struct Outside : Companion {
     Outside(Semihost &s, Regions &r) : semihost(s), regions(r) {}
@@ -116,7 +129,10 @@ void restore(Machine &m, Companion &outside, const std::string &path)
 {
     std::vector<uint8_t> bytes, buffer(65536);
     gzFile in = gzopen(path.c_str(), "r"); // (a file that is not compressed comes as it is)
-    for (int n; in && (n = gzread(in, buffer.data(), unsigned(buffer.size()))) > 0;)
+    // No machine's state is larger. (A file without end is refused as damaged.)
+    const uint64_t most = m.config.l2_size + m.config.memory_size + m.config.tcdm_size * m.config.platform_clusters +
+                          m.cores.size() * (uint64_t(1) << 20) + (uint64_t(1) << 26);
+    for (int n; in && bytes.size() <= most && (n = gzread(in, buffer.data(), unsigned(buffer.size()))) > 0;)
         bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + n);
     int status = Z_ERRNO;
     if (in)
@@ -171,6 +187,13 @@ int run(const Options &o)
     if (!o.restore.empty())
         restore(m, outside, o.restore);
     const Window window = watched(o);
+    if (o.checkpoint_at && *o.checkpoint_at < m.clock.now)
+        throw ConfigError(text("--checkpoint-at %llu is before the restored run's cycle %llu",
+                               (unsigned long long)*o.checkpoint_at, (unsigned long long)m.clock.now));
+    if (o.to && *o.to < m.clock.now)
+        throw ConfigError(text("--to %llu is before the restored run's cycle %llu", (unsigned long long)*o.to,
+                               (unsigned long long)m.clock.now));
+    check_outputs(o);
     Output trace(o.trace), profile(o.profile), log(o.log), json(o.stats_json), state(o.checkpoint);
     if (o.gdb < 0)
         watch_interrupts(m);
@@ -214,7 +237,7 @@ int run(const Options &o)
     double seconds = processor() - begin;
     if (state.file())
         fprintf(stderr, "manycore: %s: not written, since the run ended in cycle %llu\n", o.checkpoint.c_str(),
-                (unsigned long long)m.clock.now - 1);
+                (unsigned long long)m.clock.now);
     if (m.clock.now < window.from)
         fprintf(stderr, "manycore: the run ended in cycle %llu, before --from %llu: nothing was watched\n",
                 (unsigned long long)m.clock.now, (unsigned long long)window.from);
@@ -266,8 +289,11 @@ int start(int argc, char **argv)
     app.add_option("--checkpoint", o.checkpoint, "write the run's state to a file, and go on")
         ->check(named)
         ->option_text("FILE");
-    app.add_option("--checkpoint-at", o.checkpoint_at, "the cycle before which that is done")->option_text("CYCLE");
-    app.add_option("--restore", o.restore, "go on from such a file; program, arguments and parameters are as before")
+    app.add_option("--checkpoint-at", o.checkpoint_at, "the cycle before which that is done")
+        ->check(cycle)
+        ->option_text("CYCLE");
+    app.add_option("--restore", o.restore,
+                   "go on from such a file, of the same program and parameters; its arguments count")
         ->check(named)
         ->option_text("FILE");
     app.add_option("--gdb", o.gdb, "wait for gdb on this TCP port of the local machine (0: any; it is printed)")

@@ -71,7 +71,8 @@ static inline void mc_region(const char *name) { __asm__ volatile("csrw 0x7c1, %
 // --- statistics of regions of the program, which have numbers from 0 to 63 (a call: 1 cycle, and 1 for the number).
 // Where a region is begun, --stats and --stats-json have the regions instead of the whole run. A region counts what all
 // cores and the whole platform do, from begin to end, whichever cores call these two. Begun again, it goes on counting.
-// Regions may overlap; one that is open at the program's end ends there.
+// Regions may overlap; one that is open at the program's end ends there. Faults: another number, the end of a region
+// that is not open, the begin of an open one.
 static inline void mc_stats_begin(unsigned region)
 {
     __asm__ volatile("csrw 0x7c2, %0" ::"r"(region << 2 | 1) : "memory");

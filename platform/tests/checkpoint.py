@@ -28,7 +28,7 @@ def case(a, rng, command, folder):
     state = folder / "state"
     counts = json.loads(whole[3])
     end = max(r["cycles"] for r in counts.get("regions", [counts]))  # a run with regions has not its own
-    at = rng.randint(0, end) if rng.random() < 0.9 else rng.randint(0, 3)
+    at = rng.randint(1, end) if rng.random() < 0.9 else rng.randint(1, 3)
     first, failed = rng.choice(KERNELS), 0
     made = run(a.manycore, first, [*options, "--checkpoint", state, "--checkpoint-at", str(at)], command, folder)
     if made[0] == whole[0] and made[1] == whole[1] and made[3] == whole[3] and not state.exists():
@@ -94,6 +94,9 @@ def wrong(a, mix, folder):
     expect(manycore("--restore", state, elf=program), "another program")
     expect(manycore("--restore", folder / "none"), "cannot be read")
     expect(manycore("--restore", folder), "cannot be read: Is a directory")
+    expect(manycore("--restore", "/dev/zero"), "it is no checkpoint")
+    expect(manycore("--checkpoint", other, "--checkpoint-at", "0"), "--checkpoint-at")
+    expect(manycore("--restore", state, "--checkpoint", other, "--checkpoint-at", "500"), "before the restored run's")
     expect(manycore("--checkpoint", folder / "no" / "such", "--checkpoint-at", "5"), "cannot be written")
     expect(manycore("--checkpoint", other), "go together")
     expect(manycore("--checkpoint", other, "--checkpoint-at", "5", "--trace", folder / "t"), "goes with none of")

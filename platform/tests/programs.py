@@ -135,8 +135,20 @@ FAULTS = [
     "stack pointer 0x00000010 is below the stack's limit",
     "statistics: region 7 begins again before its end",
     "statistics: region 5 ends, but has not begun",
-    "statistics: 0x101 in CSR 0x7c2 names no region (0 to 63) or nothing to do",
+    "statistics: region 64 does not exist (0 to 63)",
 ]
+
+
+LOCAL = """#include "manycore.h"
+static uint32_t mine[16] MC_LOCAL_ZEROS;
+static volatile uint32_t counter;
+int main(void)
+{
+    counter = 7;
+    *(volatile uint32_t *)mine = 1;
+    return (int)counter;
+}
+"""
 
 
 def main():
@@ -150,7 +162,8 @@ def main():
         folder = pathlib.Path(name)
         elf = {}
         (folder / "endless.c").write_text("int main(void) { for (volatile int x = 0;; x++) ; }")
-        for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c", folder / "endless.c"]:
+        (folder / "local.c").write_text(LOCAL)
+        for source in [*EXAMPLES.glob("*.c"), HERE / "faults.c", folder / "endless.c", folder / "local.c"]:
             elf[source.stem] = folder / (source.stem + ".elf")
             subprocess.run([mcc, source, "-o", elf[source.stem]], check=True)
         for k in (("--hot", "8"), ("--hot", "1"), ("--kernel", "threaded"), ("--kernel", "lock-step")):
@@ -169,6 +182,8 @@ def main():
             check("deadlock", p, 70, err="deadlock: every core waits", lines=3)
             check("deadlock's cores", p, 70, err="core 0.0 at 0x20")
             check("deadlock's reason", p, 70, err="waits for a signal in slot 9")
+        check("a region that was not begun", run("--stats", elf["faults"], 19), 70, err="run: ")
+        check("variables of each cluster and no data", run(elf["local"]), 7)
         check("place", run(elf["faults"], 3), 70, err="in main+0x")
         told = run(elf["faults"], 3)
         pc = told.stderr.decode().split("pc ")[1].split()[0]
@@ -199,9 +214,10 @@ def main():
                            ("[icache]\nways = 3\n", "c.toml:2: icache.ways = 3: must be a power of two"),
                            ("[icache]\nways = 16\n[noc]\ncrossbar = 1\n", None),
                            ("[platform]\nclusters = 4\n[l2]\nnode = 4\n",
-                            "c.toml:4: l2.node = 4: the mesh has nodes 0 to 3"),
+                            "c.toml:4: l2.node = 4: the network has nodes 0 to 3"),
                            ("[icache]\nsize = 64\nline = 64\nways = 2\n",
-                            "c.toml:2: icache.size = 64: smaller than one line of each way")):
+                            "c.toml:2: icache.size = 64: smaller than one line of each way"),
+                           ("[icache]\nsize = 64\nline = 64\n", "c.toml:2: icache.size = 64: one line;")):
             toml.write_text(text)
             check(f"configuration {text!r}", run("--config", toml, elf["barrier"]), 64 if line else 0, err=line,
                   lines=1 if line else 0)
@@ -233,6 +249,8 @@ def main():
         interrupted(manycore, elf["lock"], folder)
         p = run("--trace", folder / "none" / "t.json", elf["lock"])
         check("unwritable", p, 64, err="t.json: cannot be written", lines=1)
+        same = folder / "same"
+        check("two outputs", run("--log", same, "--stats-json", same, elf["lock"]), 64, err="two outputs", lines=1)
         check("trace", run("--trace", folder / "t.json", "--profile", folder / "p.txt", elf["dma"]), 0, "0 words wrong")
         names = {e["name"] for e in json.loads((folder / "t.json").read_text())["traceEvents"] if "name" in e}
         profile = (folder / "p.txt").read_text()

@@ -173,12 +173,16 @@ void Regions::mark(Core &c, uint32_t word)
 {
     enum { begins = 1, ends, reset };
     unsigned number = word >> 2, command = word & 3;
-    if (number > 63 || !command)
-        fault(c, text("statistics: 0x%x in CSR 0x7c2 names no region (0 to 63) or nothing to do", word));
-    Region &r = regions[number];
-    if (command != reset && r.open == (command == begins))
+    if (!command)
+        fault(c, text("statistics: 0x%x in CSR 0x7c2 says nothing to do", word));
+    if (number > 63)
+        fault(c, text("statistics: region %u does not exist (0 to 63)", number));
+    auto found = regions.find(number);
+    bool open = found != regions.end() && found->second.open;
+    if (command != reset && open == (command == begins))
         fault(c, text("statistics: region %u %s", number,
-                      r.open ? "begins again before its end" : "ends, but has not begun"));
+                      open ? "begins again before its end" : "ends, but has not begun"));
+    Region &r = regions[number];
     Counts now(m);
     if (command == begins) {
         r.times++;
