@@ -128,18 +128,19 @@ struct Outside : Companion {
 void restore(Machine &m, Companion &outside, const std::string &path)
 {
     std::vector<uint8_t> bytes, buffer(65536);
-    gzFile in = gzopen(path.c_str(), "r"); // (a file that is not compressed comes as it is)
+    // (a file that is not compressed comes as it is)
+    std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(path.c_str(), "r"), gzclose_r);
     // No machine's state is larger. (A file without end is refused as damaged.)
     const uint64_t most = m.config.l2_size + m.config.memory_size + m.config.tcdm_size * m.config.platform_clusters +
                           m.cores.size() * (uint64_t(1) << 20) + (uint64_t(1) << 26);
-    for (int n; in && bytes.size() <= most && (n = gzread(in, buffer.data(), unsigned(buffer.size()))) > 0;)
+    for (int n; in && bytes.size() <= most && (n = gzread(in.get(), buffer.data(), unsigned(buffer.size()))) > 0;)
         bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + n);
     int status = Z_ERRNO;
     if (in)
-        gzerror(in, &status);
+        gzerror(in.get(), &status);
     if (status == Z_ERRNO)
         throw ConfigError(path + ": cannot be read: " + std::strerror(errno));
-    gzclose_r(in);
+    in.reset();
     try {
         mc::restore(m, outside, bytes);
     } catch (const CheckpointError &e) {
