@@ -136,6 +136,16 @@ static void do_taskwait(unsigned long reps, unsigned threads, unsigned measurer)
     }
 }
 
+/* No construct: what the bodies of the loops above take by themselves while all threads compute. Two processors of one
+ * core are slower then than one of them alone, and every runtime's loops with them. */
+static void do_bodies(unsigned long reps, unsigned threads, unsigned measurer)
+{
+    (void)measurer;
+#pragma omp parallel num_threads(threads)
+    for (unsigned long i = 0; i < reps * ITERATIONS_PER_THREAD; i++)
+        epcc_delay();
+}
+
 static const struct epcc_construct constructs[] = {
     {"parallel", do_parallel, 1, true, 1},
     {"for", do_for, 1, true, 100},
@@ -150,6 +160,7 @@ static const struct epcc_construct constructs[] = {
     {"guided", do_guided, ITERATIONS_PER_THREAD, true, 20},
     {"task", do_task, 1, true, 100},
     {"taskwait", do_taskwait, 1, true, 100},
+    {"bodies", do_bodies, ITERATIONS_PER_THREAD, true, 20},
 };
 #define NUM_CONSTRUCTS (sizeof constructs / sizeof constructs[0])
 

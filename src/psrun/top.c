@@ -202,6 +202,10 @@ int top(char **options)
             print_table(n, terminal_width());
         if (!screen && !json && !once)
             puts("");
-    } while (fflush(stdout) == 0 && !ferror(stdout) && !once);
+        if (fflush(stdout) != 0 || ferror(stdout)) {
+            fprintf(stderr, "psrun: top: cannot write: %s\n", strerror(errno));
+            return 1;
+        }
+    } while (!once);
     return 0;
 }

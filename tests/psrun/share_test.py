@@ -2,8 +2,9 @@
 """share_test.py PSRUN WORK SOURCES CC processes|containers|foreign - programs under psrun share the processors. Nothing
 here asserts a time: the test waits for what it expects.
 
-processes: each of two programs has vps offline while the other one runs, and all online again afterwards; psrun top
-tells of it. Their weight is so large that other programs of the machine do not count.
+processes: each of two programs has vps offline while the other one runs, and all online again afterwards; a program in
+a sequential part wants one processor; psrun top tells of it. Their weight is so large that other programs of the
+machine do not count.
 containers: the same of two programs that do not see each other, in namespaces of their own.
 foreign: a program gives a processor to one that does not share, and has it back when that ends."""
 
@@ -12,6 +13,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
@@ -96,6 +98,9 @@ def processes():
     for width in (37, 49, 50, 69, 70, 71, 80):
         lines = table_lines(width)
         assert len(lines) == 3 and max(map(len, lines)) <= width and ("ALL" in lines[0][32:]) == (width >= 50), lines
+    second.send_signal(signal.SIGUSR1)
+    await_top(lambda found: {p["pid"]: p["wanted"] for p in found} == {first.pid: PROCESSORS, second.pid: 1})
+    await_offline(first, lambda n: n <= 1)
     end(second)
     await_offline(first, lambda n: n == 0)
     aside = start("off")
@@ -105,6 +110,9 @@ def processes():
     end(first)
     table = top(json_=False)
     assert "no process shares processors" in table and "\033" not in table, table
+    with open("/dev/full", "w") as full:
+        unwritten = subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE)
+    assert unwritten.returncode == 1 and unwritten.stderr.count(b"\n") == 1, unwritten
     FILE.write_bytes(b"x" * 100)
     wrong = subprocess.run([PSRUN, "top", "--once"], env=ENVIRONMENT, capture_output=True, text=True)
     assert wrong.returncode == 1 and wrong.stderr.count("\n") == 1, wrong

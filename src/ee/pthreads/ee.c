@@ -65,7 +65,7 @@ struct team {
     char *members;
     size_t stride;
     uint32_t n_max, n, region, reserved;
-    bool outermost, keeps_workers;
+    bool keeps_workers;
     void *parent_local;
     uint32_t parent_place;
     uint32_t born_in; /* the fork_generation to which the team's workers belong */

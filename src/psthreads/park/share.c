@@ -11,6 +11,7 @@
 #include "share_policy.h"
 #include "share_table.h"
 #include "sources.h"
+#include "standby.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -194,7 +195,7 @@ void share_leave(void)
 /* --- what is wanted --- */
 
 /* Returns how many vps the process could use now: the number of vps that run something, plus that of ready threads and
- * unclaimed members; own.most at most. */
+ * unclaimed members; own.most at most. A spare that stands by keeps a vp whose handoff slot is closed. */
 static unsigned count_demand(void)
 {
     unsigned n = 0, vps = ps_load_acquire(&ps_rt.table_size);
@@ -207,6 +208,8 @@ static unsigned count_demand(void)
         if (!ps_queue_seems_empty(vp_queue(vp)))
             n += ps_load_relaxed(&vp_queue(vp)->count) + vp_count_members(vp_queue(vp));
     }
+    unsigned idle = standby_idle();
+    n = n > idle ? n - idle : 0;
     return n < own.most ? n : own.most;
 }
 
